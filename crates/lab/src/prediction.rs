@@ -56,6 +56,10 @@ pub fn predict(
 /// # Errors
 /// None for programs that this host has run.
 pub fn predict_timers(cases: &[Case], measurements: &mut [Measurement]) -> Result<(), Refusal> {
+    let on_no_cpu = |case: &Case| Case {
+        program: on_no_cpu(&case.program),
+        ..case.clone()
+    };
     let cases: Vec<Case> = cases.iter().map(on_no_cpu).collect();
     let mut at_slack: BTreeMap<u64, Vec<Measurement>> = BTreeMap::new();
     for m in measurements {
@@ -83,31 +87,18 @@ fn typical(predicted: &Measurement) -> i64 {
 }
 
 /// The threads it starts are kept, on no particular CPU.
-fn on_no_cpu(case: &Case) -> Case {
-    fn unpinned(op: &Op) -> Option<Op> {
-        match op {
-            Op::Pin(_) => None,
-            Op::Spawn {
-                name,
-                kind,
-                program,
-            } => Some(Op::spawn(
-                *kind,
-                name,
-                Program {
-                    ops: program.ops.iter().filter_map(unpinned).collect(),
-                    ..program.clone()
-                },
-            )),
-            kept => Some(kept.clone()),
-        }
-    }
-    let program = Program {
-        ops: case.program.ops.iter().filter_map(unpinned).collect(),
-        ..case.program.clone()
+fn on_no_cpu(program: &Program) -> Program {
+    let unpinned = |op: &Op| match op {
+        Op::Pin(_) => None,
+        Op::Spawn {
+            name,
+            kind,
+            program,
+        } => Some(Op::spawn(*kind, name, on_no_cpu(program))),
+        kept => Some(kept.clone()),
     };
-    Case {
-        program,
-        ..case.clone()
+    Program {
+        ops: program.ops.iter().filter_map(unpinned).collect(),
+        ..program.clone()
     }
 }

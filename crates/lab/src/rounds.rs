@@ -6,6 +6,8 @@
 //! [keeps its state](Case::keeps_state), its subject lives as long as the rounds, as a waiter
 //! does in an application: only its first round is cold.
 
+use std::ops::Add;
+
 use punctual_core::Nanos;
 use punctual_core::strategies::AnyStrategy;
 use punctual_program::machine::{Section, ThreadObservations};
@@ -294,20 +296,19 @@ impl Tally {
             // its CPU. Whether a single call does is what is asked of it.
             Some(Subject::Peer(_)) | None => cpu.switches,
         };
+        /// What one round does not tell all of them together do not.
+        fn sum<T: Add<Output = T>>(is_first: bool, sum: Option<T>, part: Option<T>) -> Option<T> {
+            match is_first {
+                true => part,
+                false => sum.zip(part).map(|(sum, part)| sum + part),
+            }
+        }
         let first = self.rounds.is_empty();
-        let sum = |sum: Option<Nanos>, part: Option<Nanos>| match (first, sum) {
-            (true, _) => part,
-            (false, sum) => sum.zip(part).map(|(sum, part)| sum + part),
-        };
-        self.cpu = sum(self.cpu, cpu.thread);
-        self.busy = sum(self.busy, cpu.busy);
-        self.queued = sum(self.queued, cpu.queued);
-        self.stolen = sum(self.stolen, cpu.stolen);
-        self.naps = if first {
-            naps
-        } else {
-            self.naps.zip(naps).map(|(sum, part)| sum + part)
-        };
+        self.cpu = sum(first, self.cpu, cpu.thread);
+        self.busy = sum(first, self.busy, cpu.busy);
+        self.queued = sum(first, self.queued, cpu.queued);
+        self.stolen = sum(first, self.stolen, cpu.stolen);
+        self.naps = sum(first, self.naps, naps);
         self.elapsed += cpu.elapsed;
         self.approximate |= cpu.approximate;
         self.missed += samples.iter().map(|s| s.missed).sum::<u64>();
@@ -378,10 +379,8 @@ fn medians(cost: Weights<Interval>) -> Weights<f64> {
 /// What the times from one wake to the next come to, as a player of a game sees them.
 fn frames(times: &[Nanos], period_ns: u64) -> Option<Frames> {
     let (min, max) = (times.iter().min()?, times.iter().max()?);
-    let errors: u64 = times
-        .iter()
-        .map(|time| time.as_ns().abs_diff(period_ns))
-        .sum();
+    let errors = times.iter().map(|time| time.as_ns().abs_diff(period_ns));
+    let errors: u64 = errors.sum();
     Some(Frames {
         min_ns: min.as_ns(),
         max_ns: max.as_ns(),
@@ -392,23 +391,17 @@ fn frames(times: &[Nanos], period_ns: u64) -> Option<Frames> {
 /// Sets each measurement's cost in relation to the cheapest of its experiment
 /// and parameters, for each weight.
 fn compare(measurements: &mut [Measurement]) {
-    let cells = measurements.iter().map(|m| m.experiment.cell());
-    let cells: Vec<_> = cells.collect();
-    let ratios: Vec<_> = measurements
-        .iter()
-        .zip(&cells)
-        .map(|(mine, cell)| {
-            Weights::try_of(|weight| {
-                let rivals = measurements.iter().zip(&cells);
-                let rivals = rivals.filter_map(|(m, of)| (of == cell).then_some(m));
-                let median = |m: &Measurement| Some(Cost::CAPPED.at(weight, &m.rounds)?.median);
-                let best = rivals
-                    .filter_map(|m| Some((median(m)?, m)))
-                    .min_by(|(a, _), (b, _)| a.total_cmp(b))?;
-                Cost::CAPPED.ratio_at(weight, &mine.rounds, &best.1.rounds)
-            })
+    let cells: Vec<_> = measurements.iter().map(|m| m.experiment.cell()).collect();
+    let with_cells = || measurements.iter().zip(&cells);
+    let over_best = |(mine, cell): (&Measurement, _)| {
+        Weights::try_of(|weight| {
+            let rivals = with_cells().filter(|(_, of)| *of == cell);
+            let costs = rivals.filter_map(|(m, _)| Some((Cost::CAPPED.at(weight, &m.rounds)?, m)));
+            let best = costs.min_by(|(a, _), (b, _)| a.median.total_cmp(&b.median))?;
+            Cost::CAPPED.ratio_at(weight, &mine.rounds, &best.1.rounds)
         })
-        .collect();
+    };
+    let ratios: Vec<_> = with_cells().map(over_best).collect();
     for (measurement, ratio) in measurements.iter_mut().zip(ratios) {
         measurement.cost_over_best = ratio;
     }

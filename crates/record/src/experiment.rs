@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::disturbance::CpuQuota;
 use crate::findings::Verdict;
-use crate::late::Mode;
+use crate::late::{Mode, percentile};
 
 /// One experiment each. Files name them by the tag `experiment`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -560,6 +560,22 @@ pub struct Lengths {
     pub min: u64,
     /// The greatest.
     pub max: u64,
+}
+
+impl Lengths {
+    /// Summed up with the same rule for percentiles as everywhere; `None` of none.
+    pub fn of(lengths: &[u64]) -> Option<Self> {
+        let mut sorted = lengths.to_vec();
+        sorted.sort_unstable();
+        let sum: u128 = sorted.iter().copied().map(u128::from).sum();
+        Some(Self {
+            n: sorted.len() as u64,
+            mean: sum as f64 / sorted.len() as f64,
+            p50: percentile(&sorted, 500),
+            min: *sorted.first()?,
+            max: *sorted.last()?,
+        })
+    }
 }
 
 /// How long lengths of time are at the upper end, in nanoseconds.

@@ -143,6 +143,36 @@ pub(crate) fn at<'r, E>(
     rows.iter().find(|row| of(row.of) == value).copied()
 }
 
+/// The sleeps of one call and length, begun in one way, of all rounds; one at least.
+pub(crate) struct Sleeps<'r> {
+    pub(crate) call: &'r str,
+    pub(crate) arming: &'r str,
+    pub(crate) asked_ns: f64,
+    /// How long the timer rule in force makes a sleep, if waking up cost nothing.
+    pub(crate) predicted_ns: Option<f64>,
+    /// From the shortest.
+    pub(crate) slept_ns: Vec<i64>,
+    pub(crate) modes: Vec<Mode>,
+}
+
+impl<'r> Sleeps<'r> {
+    pub(crate) fn of(rounds: &[Row<'r, Timers>]) -> Option<Self> {
+        let first = rounds.first()?;
+        let (mut slept_ns, modes) = lengths(rounds);
+        slept_ns.sort_unstable();
+        let late_ns = rounds.iter().find_map(|m| m.m.predicted_late_ns);
+        let asked_ns = asked_ns(first.of);
+        (!slept_ns.is_empty()).then_some(Self {
+            call: &first.m.subject,
+            arming: &first.of.arming,
+            asked_ns,
+            predicted_ns: late_ns.map(|late_ns| asked_ns + late_ns as f64),
+            slept_ns,
+            modes,
+        })
+    }
+}
+
 /// How long each sleep of some rounds was, and the modes of all of them. They
 /// are named by ticks where the OS has an interval that ends sleeps, if that
 /// was the same in each round.

@@ -97,20 +97,22 @@ pub fn watts(watts: f64) -> String {
 
 /// How often a second something happens, to the tenth where that counts.
 pub fn per_second(rate: f64) -> String {
-    match rate.abs() {
-        r if r >= 99.95 => format!("{rate:.0}"),
-        r if r >= 9.995 || r == 0.0 => format!("{rate:.1}"),
-        _ => format!("{rate:.2}"),
+    match rate {
+        0.0 => "0.0".to_owned(),
+        _ => hundredths(rate),
     }
 }
 
 /// A share of the CPU in per cent, to the hundredth where that counts.
 pub fn percent(fraction: f64) -> String {
-    let percent = fraction * 100.0;
-    match percent.abs() {
-        p if p >= 99.95 => format!("{percent:.0}"),
-        p if p >= 9.995 => format!("{percent:.1}"),
-        _ => format!("{percent:.2}"),
+    hundredths(fraction * 100.0)
+}
+
+fn hundredths(value: f64) -> String {
+    match value.abs() {
+        v if v >= 99.95 => format!("{value:.0}"),
+        v if v >= 9.995 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
     }
 }
 

@@ -97,7 +97,7 @@ pub(super) fn head() -> String {
 /// A line about the second before `elapsed`, and since the beginning. A
 /// percentile that fewer than ten samples lie above is `-`.
 pub(super) fn second(elapsed: Nanos, late: &Late, missed: u64, tally: &Tally) -> String {
-    let so_far = tally.whole().late();
+    let so_far = tally.whole.late();
     let length = |ns: i64| Nanos::new(ns.unsigned_abs()).to_string();
     let percentile = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), length);
     let max = |late: &Late| percentile((late.n > 0).then_some(late.max));

@@ -54,7 +54,7 @@ pub(super) fn exposition(tally: &Tally, info: &Info) -> String {
         "punctual_lost_waits_total",
         "counter",
         "Waits that were not collected in time and are in no other metric.",
-        [(String::new(), tally.lost())],
+        [(String::new(), tally.lost)],
     );
     metric(
         &mut text,
@@ -67,7 +67,7 @@ pub(super) fn exposition(tally: &Tally, info: &Info) -> String {
 }
 
 fn histogram(text: &mut String, tally: &Tally) {
-    let (count, sum) = (tally.whole().n(), tally.whole().sum_ns());
+    let (count, sum) = (tally.whole.n(), tally.whole.sum_ns());
     let bounds = tally.cumulative().map(|(bound, count)| {
         let labels = format!("_bucket{{le=\"{}\"}}", seconds(bound));
         (labels, count.to_string())
@@ -111,7 +111,7 @@ fn labels(tally: &Tally, info: &Info) -> String {
         env!("CARGO_PKG_VERSION"),
         info.method,
         seconds(info.period),
-        seconds(tally.threshold()),
+        seconds(tally.threshold),
     )
 }
 

@@ -93,7 +93,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
 
 /// Whether a wait was later than it may be, and how many were.
 fn too_late(tally: &Tally, limit: Nanos) -> (RuleOutcome, String) {
-    let (over, whole) = (tally.over_limit(), tally.whole());
+    let (over, whole) = (tally.over_limit, &tally.whole);
     let outcome = match over {
         0 => RuleOutcome::Passes,
         _ => RuleOutcome::Fails,
@@ -149,9 +149,9 @@ fn announce(args: &WatchArgs, watch: &Watch, server: Option<&Server>) -> Result<
     let on = on.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
     say!(
         "watching {} every {}{on}, {until}; later than {} is a hiccup",
-        watch.watcher.method(),
+        watch.watcher.begun.method,
         args.period.period(),
-        watch.tally().threshold(),
+        watch.tally().threshold,
     );
     if let Some(server) = server {
         say!("metrics at http://{}{PATH}", server.address()?);
@@ -180,9 +180,8 @@ impl Watch {
         if let Some(cpu) = settings.cpu {
             keep_off(cpu);
         }
-        let tally = Tally::new(threshold, settings.rate.period(), watcher.first_counts());
-        let tally = tally.with_deadlines(settings.deadlines);
-        let mut tally = tally.with_limit(fail_over);
+        let mut tally = Tally::new(threshold, settings.rate.period(), watcher.begun.counts);
+        (tally.deadlines, tally.limit) = (settings.deadlines, fail_over);
         // Reads what was stolen before the first wait ends.
         watcher.collect(&mut tally);
         Ok(Self {
@@ -196,7 +195,7 @@ impl Watch {
     /// Serves the metrics on a thread of its own.
     fn serve(&self, server: Server) {
         let info = Info {
-            method: self.watcher.method().name(),
+            method: self.watcher.begun.method.name(),
             period: self.settings.rate.period(),
             cpu: self.settings.cpu,
         };
@@ -254,7 +253,7 @@ impl Watch {
 
     /// With the waits that are left out, as punctual itself was stopped in them.
     fn with_own_stops(&self, seen: Disturbance) -> Disturbance {
-        let stopped = self.tally().stopped();
+        let stopped = self.tally().stopped;
         Disturbance {
             own_stops: OwnStops {
                 waits: stopped.waits,

@@ -48,16 +48,14 @@ impl Pace {
     /// into a fraction of a second, or it would take minutes where slack is long
     /// or ticks are coarse.
     fn waits(self, length: Nanos, takes: Nanos) -> u64 {
-        let most = match (self, length) {
-            (_, LONG) => 4,
-            (Self::Usual, SHORT) => 67,
-            (Self::Usual, _) => 17,
-            (Self::Quick, SHORT) => 25,
-            (Self::Quick, _) => 8,
+        let (time, short, frame) = match self {
+            Self::Quick => (Nanos::from_ms(150), 25, 8),
+            Self::Usual => (Nanos::from_ms(360), 67, 17),
         };
-        let time = match self {
-            Self::Quick => Nanos::from_ms(150),
-            Self::Usual => Nanos::from_ms(360),
+        let most = match length {
+            LONG => 4,
+            SHORT => short,
+            _ => frame,
         };
         let fit = time.as_ns() / takes.as_ns().max(1);
         // Never so few that there is no median.

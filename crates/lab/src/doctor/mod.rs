@@ -203,7 +203,13 @@ fn compare(
         let rest = asked(m).saturating_add_signed(m.predicted_late_ns.unwrap_or(0));
         let wake = wakes.iter().min_by_key(|(asked, _)| asked.abs_diff(rest));
         let wake = wake.map(|(_, late)| late.clone());
-        let wake_cost_ns = wake.as_ref().map(wake_cost);
+        let wake_cost_ns = wake.as_ref().map(|wake| WakeCost {
+            method: Method::SlacklessNanosleep.name().to_owned(),
+            n: wake.n,
+            p50: wake.p50,
+            p75: wake.p75,
+            p90: wake.p90,
+        });
         let tolerance = tolerance(situation, &m.subject, wake);
         let judgement = verdict::judge(Evidence {
             late: &m.late_ns,
@@ -218,10 +224,8 @@ fn compare(
             continue;
         };
         doctor.wake_cost_ns = wake_cost_ns;
-        doctor.tolerance_ns = tolerance
-            .as_ref()
-            .and_then(Tolerance::ns)
-            .filter(|_| is_judged);
+        let tolerance = tolerance.filter(|_| is_judged);
+        doctor.tolerance_ns = tolerance.as_ref().and_then(Tolerance::ns);
         doctor.agrees = match verdict {
             Verdict::Agrees => Some(true),
             Verdict::Disagrees => Some(false),
@@ -231,16 +235,6 @@ fn compare(
         judgements.push((i, judgement));
     }
     judgements
-}
-
-fn wake_cost(wake: &Late) -> WakeCost {
-    WakeCost {
-        method: Method::SlacklessNanosleep.name().to_owned(),
-        n: wake.n,
-        p50: wake.p50,
-        p75: wake.p75,
-        p90: wake.p90,
-    }
 }
 
 /// A model is compared with itself; Windows counts in ticks, which are as short
@@ -275,15 +269,11 @@ fn medians(m: &Measurement) -> Option<Interval> {
 fn seen(examined: &Examined, measurements: &[Measurement]) -> Seen {
     let situation = &examined.situation;
     let find = |subject: Option<&str>, length: Nanos| {
-        measurements
-            .iter()
-            .find(|m| Some(m.subject.as_str()) == subject && asked(m) == length.as_ns())
+        let mut asked = measurements.iter().filter(|m| asked(m) == length.as_ns());
+        asked.find(|m| Some(m.subject.as_str()) == subject)
     };
-    let sleep = situation.sleep.map(Method::name);
-    let timer = situation
-        .timer
-        .map(Method::name)
-        .filter(|t| Some(*t) != sleep);
+    let [sleep, timer] = [situation.sleep, situation.timer].map(|it| it.map(Method::name));
+    let timer = timer.filter(|timer| Some(*timer) != sleep);
     let late = |m: Option<&Measurement>| m.map(|m| m.late_ns.clone());
     let short = find(sleep, cases::SHORT);
     let tier = late(find(sleep, cases::LONG)).and_then(|late| verdict::tier_of(&late));

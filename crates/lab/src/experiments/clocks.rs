@@ -11,15 +11,15 @@ use punctual_program::machine::Reading;
 use punctual_program::probe::OsClock;
 use punctual_program::program::Op;
 use punctual_program::{Machine, Refusal};
-use punctual_record::experiment::Clocks;
+use punctual_record::experiment::{Clocks, Lengths};
 use punctual_record::{Experiment, Measurement, median};
 
-use super::{Conditions, Effort, can, summed_up};
+use super::{Conditions, Effort, can};
 use crate::rounds::{self, Case, Progress, Results};
 
 /// A step from which on a clock is one that a tick writes, and not one that is
 /// slow to read. No tick is shorter.
-const TICK_MIN: Nanos = Nanos::from_us(500);
+const TICK_MIN_NS: u64 = 500_000;
 
 /// How many times as long as a reading such a step is at least.
 const TICK_READINGS: u64 = 100;
@@ -30,10 +30,8 @@ const STEP_TAKES: Nanos = Nanos::from_ms(4);
 
 /// One case for each clock that `machine` has, with what can be asked of it.
 pub fn cases(machine: &dyn Machine, effort: Effort, conditions: Conditions) -> Vec<Case> {
-    let clocks = OsClock::ALL.iter();
-    clocks
-        .filter_map(|clock| case(machine, *clock, effort, conditions))
-        .collect()
+    let case = |clock: OsClock| case(machine, clock, effort, conditions);
+    OsClock::ALL.iter().copied().filter_map(case).collect()
 }
 
 fn case(
@@ -51,12 +49,10 @@ fn case(
         (Probe::Step(clock), steps),
         (Probe::Cost(clock), costs),
     ];
-    let there = asked
-        .into_iter()
-        .filter(|(probe, _)| can(machine, Op::Read(*probe)));
-    let reads: Vec<Op> = there
-        .map(|(probe, times)| Op::repeat(times, [Op::Read(probe)]))
-        .collect();
+    let there = |(probe, _): &_| can(machine, Op::Read(*probe));
+    let there = asked.into_iter().filter(there);
+    let reads = there.map(|(probe, times)| Op::repeat(times, [Op::Read(probe)]));
+    let reads: Vec<Op> = reads.collect();
     if reads.is_empty() {
         return None;
     }
@@ -92,22 +88,22 @@ pub fn run(
 }
 
 fn measurement(case: &Case, read: &[Reading]) -> Measurement {
-    let of = |is: fn(&Probe) -> bool| -> Vec<Nanos> {
+    let of = |is: fn(&Probe) -> bool| -> Vec<u64> {
         let those = read.iter().filter(|reading| is(&reading.probe));
-        those.map(|reading| reading.value).collect()
+        those.map(|reading| reading.value.as_ns()).collect()
     };
     let stated = of(|probe| matches!(probe, Probe::Stated(_)));
     let steps = of(|probe| matches!(probe, Probe::Step(_)));
     let costs = of(|probe| matches!(probe, Probe::Cost(_)));
     let mut clock = Clocks {
-        stated_ns: stated.first().map(|ns| ns.as_ns()),
-        step_ns: summed_up(&steps),
-        read_cost_ns: summed_up(&costs),
+        stated_ns: stated.first().copied(),
+        step_ns: Lengths::of(&steps),
+        read_cost_ns: Lengths::of(&costs),
         ..Clocks::default()
     };
     if let Some(step) = steps.iter().min() {
         let cost = median(&costs).unwrap_or_default();
-        let is_written = *step >= TICK_MIN && *step >= cost.times(TICK_READINGS);
+        let is_written = *step >= TICK_MIN_NS && *step >= cost.saturating_mul(TICK_READINGS);
         clock.tick_written = Some(is_written);
         if is_written {
             let (tick, longer) = ticks(&steps, *step);
@@ -120,13 +116,9 @@ fn measurement(case: &Case, read: &[Reading]) -> Measurement {
 /// What one tick is, of steps of a clock that the tick writes, of which this is the
 /// least; and how many are of several: an idle CPU skips ticks, and one that is taken
 /// away does.
-fn ticks(steps: &[Nanos], least: Nanos) -> (u64, u64) {
-    let is_one = |step: &&Nanos| step.times(2) < least.times(3);
-    let ones: Vec<u64> = steps
-        .iter()
-        .filter(is_one)
-        .map(|step| step.as_ns())
-        .collect();
+fn ticks(steps: &[u64], least: u64) -> (u64, u64) {
+    let is_one = |step: &u64| step.saturating_mul(2) < least.saturating_mul(3);
+    let ones: Vec<u64> = steps.iter().copied().filter(is_one).collect();
     let mean = ones.iter().sum::<u64>() / ones.len() as u64;
     (mean, (steps.len() - ones.len()) as u64)
 }

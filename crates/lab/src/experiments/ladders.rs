@@ -10,17 +10,8 @@ use super::{Call, Conditions, Effort, has, naps, there, through, usual_calls};
 use crate::rounds::Case;
 
 /// The lengths asked for. 16.667 ms is a frame at 60 Hz.
-pub const SLEEP_LENGTHS: [Nanos; 10] = [
-    Nanos::ZERO,
-    Nanos::from_us(100),
-    Nanos::from_us(300),
-    Nanos::from_ms(1),
-    Nanos::from_ms(2),
-    Nanos::from_ms(5),
-    Nanos::from_ms(10),
-    Nanos::from_us(16_667),
-    Nanos::from_ms(50),
-    Nanos::from_ms(100),
+pub const SLEEP_LENGTHS_US: [u64; 10] = [
+    0, 100, 300, 1_000, 2_000, 5_000, 10_000, 16_667, 50_000, 100_000,
 ];
 
 /// How late is each wait call of the OS, for lengths up to 100 ms, and what CPU
@@ -43,7 +34,7 @@ pub fn sleep_cases(calls: &[Call], effort: Effort, conditions: Conditions) -> Ve
     };
     let ladder = Ladder {
         cell: |method, asked_ns| Experiment::Sleep(Sleep { method, asked_ns }),
-        lengths: &SLEEP_LENGTHS,
+        lengths_us: &SLEEP_LENGTHS_US,
         longest,
         naps_max,
         part,
@@ -54,19 +45,8 @@ pub fn sleep_cases(calls: &[Call], effort: Effort, conditions: Conditions) -> Ve
 
 /// The lengths asked for: from as short as a nap is of any use to a frame at
 /// 60 Hz, each twice as long as the one before.
-pub const NAP_LENGTHS: [Nanos; 12] = [
-    Nanos::from_us(10),
-    Nanos::from_us(20),
-    Nanos::from_us(40),
-    Nanos::from_us(80),
-    Nanos::from_us(160),
-    Nanos::from_us(320),
-    Nanos::from_us(640),
-    Nanos::from_us(1_280),
-    Nanos::from_us(2_560),
-    Nanos::from_us(5_120),
-    Nanos::from_us(10_240),
-    Nanos::from_us(16_667),
+pub const NAP_LENGTHS_US: [u64; 12] = [
+    10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 5_120, 10_240, 16_667,
 ];
 
 /// Many short rounds rather than a few long ones, so that what disturbs the
@@ -91,7 +71,7 @@ pub fn nap_methods(machine: &dyn Machine, facts: &MachineFacts) -> Vec<Method> {
 pub fn nap_cases(methods: &[Method], conditions: Conditions) -> Vec<Case> {
     let ladder = Ladder {
         cell: |method, asked_ns| Experiment::Naps(Naps { method, asked_ns }),
-        lengths: &NAP_LENGTHS,
+        lengths_us: &NAP_LENGTHS_US,
         longest: Nanos::MAX,
         naps_max: 200,
         part: Nanos::from_ms(240),
@@ -99,25 +79,13 @@ pub fn nap_cases(methods: &[Method], conditions: Conditions) -> Vec<Case> {
     };
     // As if none was longer than it was asked to be.
     let over = Nanos::ZERO;
-    let calls: Vec<_> = methods
-        .iter()
-        .map(|&method| Call { method, over })
-        .collect();
-    ladder.cases(&calls, conditions)
+    let call = |&method| Call { method, over };
+    ladder.cases(&methods.iter().map(call).collect::<Vec<_>>(), conditions)
 }
 
 /// The times asleep.
-pub const GAP_LENGTHS: [Nanos; 10] = [
-    Nanos::from_ms(1),
-    Nanos::from_ms(2),
-    Nanos::from_ms(5),
-    Nanos::from_ms(10),
-    Nanos::from_ms(20),
-    Nanos::from_ms(50),
-    Nanos::from_ms(100),
-    Nanos::from_ms(200),
-    Nanos::from_ms(500),
-    Nanos::from_secs(1),
+pub const GAP_LENGTHS_US: [u64; 10] = [
+    1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000,
 ];
 
 /// The sleep without slack, and the timer.
@@ -152,11 +120,11 @@ pub fn gap_cases(calls: &[Call], effort: Effort, conditions: Conditions) -> Vec<
     };
     let ladder = Ladder {
         cell: |method, asked_ns| Experiment::Gap(Gap { method, asked_ns }),
-        lengths: &GAP_LENGTHS,
+        lengths_us: &GAP_LENGTHS_US,
         longest,
         naps_max: 20,
         part,
-        warm_up: (1, GAP_LENGTHS[0]),
+        warm_up: (1, Nanos::from_ms(1)),
     };
     ladder.cases(calls, conditions)
 }
@@ -166,7 +134,7 @@ struct Ladder<'l> {
     /// What naps of a length with a call are.
     cell: fn(method: String, asked_ns: u64) -> Experiment,
     /// In ascending order.
-    lengths: &'l [Nanos],
+    lengths_us: &'l [u64],
     /// Longer ones are left out.
     longest: Nanos,
     /// Naps of one length in a batch: at most so many,
@@ -181,10 +149,8 @@ struct Ladder<'l> {
 impl Ladder<'_> {
     /// Every call through all lengths in ascending order.
     fn cases(&self, calls: &[Call], conditions: Conditions) -> Vec<Case> {
-        calls
-            .iter()
-            .map(|call| self.case(call, conditions))
-            .collect()
+        let case = |call| self.case(call, conditions);
+        calls.iter().map(case).collect()
     }
 
     fn case(&self, call: &Call, conditions: Conditions) -> Case {
@@ -192,7 +158,7 @@ impl Ladder<'_> {
         let mut ops = conditions.set_up();
         ops.push(naps(times, call.method, length));
         let name = call.method.name();
-        let lengths = self.lengths.iter().copied();
+        let lengths = self.lengths_us.iter().copied().map(Nanos::from_us);
         let parts = lengths.filter(|length| *length <= self.longest);
         let parts = parts.map(|length| {
             let times = call.fit(self.part, length, self.naps_max);
@@ -223,7 +189,7 @@ mod tests {
         assert!(
             cases
                 .iter()
-                .all(|case| case.cells.len() == NAP_LENGTHS.len())
+                .all(|case| case.cells.len() == NAP_LENGTHS_US.len())
         );
     }
 }

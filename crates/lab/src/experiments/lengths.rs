@@ -1,6 +1,8 @@
 //! Ways of waiting by the length that is asked for: single waits of every size, and the CPU time
 //! that intervals take.
 
+use std::ops::RangeInclusive;
+
 use punctual_core::{Nanos, Rate};
 use punctual_program::Program;
 use punctual_program::program::{Due, Op, Subject};
@@ -10,19 +12,8 @@ use punctual_record::experiment::{Decades, IntervalLength};
 use super::{Conditions, through, waits};
 use crate::rounds::Case;
 
-/// The lengths asked for: a decade each, from 1 ns to 1 s.
-const DECADES: [Nanos; 10] = [
-    Nanos::new(1),
-    Nanos::new(10),
-    Nanos::new(100),
-    Nanos::from_us(1),
-    Nanos::from_us(10),
-    Nanos::from_us(100),
-    Nanos::from_ms(1),
-    Nanos::from_ms(10),
-    Nanos::from_ms(100),
-    Nanos::from_secs(1),
-];
+/// The lengths asked for, as powers of ten: a decade each, from 1 ns to 1 s.
+const DECADES: RangeInclusive<u32> = 0..=9;
 
 /// How often each length is asked for in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +39,10 @@ impl Repeats {
 /// Every subject through all lengths in ascending order, with what it learned
 /// on the way, as in the article.
 pub fn decade_cases(subjects: &[Subject], repeats: Repeats, conditions: Conditions) -> Vec<Case> {
-    let part = |length: Nanos| {
-        let (asked_ns, times) = (length.as_ns(), repeats.of(length));
+    let part = |power| {
+        let asked_ns = 10_u64.pow(power);
+        let length = Nanos::new(asked_ns);
+        let times = repeats.of(length);
         let cell = Experiment::Decades(Decades { asked_ns });
         let ops = vec![waits(times, Due::After(length))];
         (cell, length.times(times), ops)

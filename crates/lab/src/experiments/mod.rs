@@ -36,8 +36,7 @@ pub use calls::{Call, every_call, usual_calls};
 use punctual_core::{Method, Nanos};
 use punctual_program::program::{Due, Op, SpawnKind};
 use punctual_program::{Machine, Program};
-use punctual_record::experiment::Lengths;
-use punctual_record::{Experiment, Late};
+use punctual_record::Experiment;
 
 use crate::rounds::Case;
 
@@ -133,18 +132,4 @@ fn through(
 /// So many waits of a case's only subject.
 fn waits(times: u64, due: Due) -> Op {
     Op::repeat(times, [Op::wait(due)])
-}
-
-/// Lengths, summed up with the same rule for percentiles as everywhere; `None` of none.
-fn summed_up(lengths: &[Nanos]) -> Option<Lengths> {
-    let (min, max) = (lengths.iter().min()?, lengths.iter().max()?);
-    let ns = |length: &Nanos| i64::try_from(length.as_ns()).unwrap_or(i64::MAX);
-    let sum = Late::of(&lengths.iter().map(ns).collect::<Vec<_>>());
-    Some(Lengths {
-        n: sum.n,
-        mean: sum.mean,
-        p50: sum.p50.and_then(|ns| u64::try_from(ns).ok()),
-        min: min.as_ns(),
-        max: max.as_ns(),
-    })
 }

@@ -32,36 +32,31 @@ pub fn cases(
     batch: Batch,
     conditions: Conditions,
 ) -> Vec<Case> {
-    rates
-        .iter()
-        .flat_map(|rate| {
-            subjects
-                .iter()
-                .map(move |subject| case(subject, *rate, batch, conditions))
-        })
-        .collect()
+    let of_rate = |rate: &Rate| {
+        let rate = *rate;
+        let case = move |subject| case(subject, rate, batch, conditions);
+        subjects.iter().map(case)
+    };
+    rates.iter().flat_map(of_rate).collect()
 }
 
 fn case(subject: &Subject, rate: Rate, batch: Batch, conditions: Conditions) -> Case {
-    let learning = match batch {
-        // A waiter lives as long as the loop it serves, which is longer than
-        // all batches together.
-        Batch::Lasting(_) => Learning::KeepsState,
-        // The article's loop starts cold.
-        Batch::Frames(_) => Learning::StartsOver,
-    };
-    let (waits, due, deadlines) = match batch {
+    let (waits, warm_up, due) = match batch {
         Batch::Lasting(length) => {
             let fit = rate.cycle_after(length).saturating_sub(1);
-            (fit.max(WAITS_MIN), Due::NextCycle, Deadlines::Absolute)
+            let waits = fit.max(WAITS_MIN);
+            // For the thread, which is a fresh one; only in the first round the
+            // subject has yet to learn too.
+            (waits, (waits / 20).max(WARM_UP_MIN), Due::NextCycle)
         }
-        Batch::Frames(n) => (n, Due::After(rate.period()), Deadlines::Relative),
+        Batch::Frames(n) => (n, 0, Due::After(rate.period())),
     };
-    let warm_up = match batch {
-        Batch::Frames(_) => 0,
-        // For the thread, which is a fresh one; only in the first round the
-        // subject has yet to learn too.
-        Batch::Lasting(_) => (waits / 20).max(WARM_UP_MIN),
+    let (deadlines, learning) = match batch {
+        // A waiter lives as long as the loop it serves, which is longer than
+        // all batches together.
+        Batch::Lasting(_) => (Deadlines::Absolute, Learning::KeepsState),
+        // The article's loop starts cold.
+        Batch::Frames(_) => (Deadlines::Relative, Learning::StartsOver),
     };
     let mut ops = conditions.set_up();
     // Paced anew after the record, whose reading of counters could make the

@@ -10,18 +10,7 @@ use punctual_record::{Experiment, Measurement, OfExperiment};
 use crate::rounds::{self, Case};
 
 /// The lengths asked for.
-pub const LENGTHS: [Nanos; 10] = [
-    Nanos::from_ms(1),
-    Nanos::from_ms(2),
-    Nanos::from_ms(3),
-    Nanos::from_ms(5),
-    Nanos::from_ms(7),
-    Nanos::from_ms(10),
-    Nanos::from_ms(15),
-    Nanos::from_ms(20),
-    Nanos::from_ms(30),
-    Nanos::from_ms(50),
-];
+pub const LENGTHS_MS: [u64; 10] = [1, 2, 3, 5, 7, 10, 15, 20, 30, 50];
 
 /// The scheduler periods, in milliseconds.
 pub const PERIODS_MS: std::ops::RangeInclusive<u64> = 1..=10;
@@ -36,9 +25,8 @@ const WAITS: u64 = 40;
 /// # Errors
 /// The machine refuses one of them.
 pub fn check(subjects: &[Subject], machine: &dyn Machine) -> Result<(), Refusal> {
-    subjects
-        .iter()
-        .try_for_each(|subject| machine.check(&case(subject, Nanos::ZERO).program))
+    let check = |subject| machine.check(&case(subject, Nanos::ZERO).program);
+    subjects.iter().try_for_each(check)
 }
 
 /// Measures every subject at every length, on the machine that `machine` makes
@@ -62,11 +50,8 @@ pub fn run(
     }
     // Subject by subject, length by length, as a reader looks for them.
     all.sort_by_key(|m| {
-        let asked = Robustness::of(m).map(|of| of.asked_ns);
-        (
-            subjects.iter().position(|s| s.to_string() == m.subject),
-            asked,
-        )
+        let subject = subjects.iter().position(|s| s.to_string() == m.subject);
+        (subject, Robustness::of(m).map(|of| of.asked_ns))
     });
     Ok(all)
 }
@@ -74,8 +59,9 @@ pub fn run(
 /// One waiter through all lengths, with what it has learned.
 fn case(subject: &Subject, period: Nanos) -> Case {
     let waits = |times, length| vec![super::waits(times, Due::After(length))];
-    let longest = LENGTHS[LENGTHS.len() - 1];
-    let parts = LENGTHS.map(|length: Nanos| {
+    let lengths = LENGTHS_MS.map(Nanos::from_ms);
+    let longest = lengths[lengths.len() - 1];
+    let parts = lengths.map(|length| {
         let cell = Experiment::Robustness(Robustness {
             asked_ns: length.as_ns(),
             scheduler_period_ns: period.as_ns(),

@@ -16,10 +16,10 @@ use punctual_program::machine::{Section, ThreadObservations};
 use punctual_program::probe::OsClock;
 use punctual_program::program::Op;
 use punctual_program::{Machine, Refusal};
-use punctual_record::experiment::Timers;
+use punctual_record::experiment::{Lengths, Timers};
 use punctual_record::{Experiment, Measurement, median, modes};
 
-use super::{Call, Conditions, Effort, can, naps, spawn, summed_up};
+use super::{Call, Conditions, Effort, can, naps, spawn};
 use crate::rounds::{self, Case, Progress, Results};
 
 const LENGTH: Nanos = Nanos::from_ms(1);
@@ -61,18 +61,9 @@ pub fn cases(
     let work_and_nap = |work| [Op::Work(work), Op::nap(call.method, LENGTH)];
     let body: Vec<Op> = works().flat_map(work_and_nap).collect();
     let random_phase = Op::repeat(SLEEPS_MAX / WORKS, body);
-    [("after-wake", after_wake), ("random-phase", random_phase)]
-        .map(|(arming, sleeps)| {
-            case(
-                machine,
-                call.method,
-                arming,
-                sleeps,
-                (takes, steps),
-                conditions,
-            )
-        })
-        .to_vec()
+    let armings = [("after-wake", after_wake), ("random-phase", random_phase)];
+    let case = |arming| case(machine, call.method, arming, (takes, steps), conditions);
+    armings.map(case).to_vec()
 }
 
 /// The multiples of the golden ratio, modulo 1, come closest to every number
@@ -86,8 +77,7 @@ fn works() -> impl Iterator<Item = Nanos> {
 fn case(
     machine: &dyn Machine,
     method: Method,
-    arming: &str,
-    sleeps: Op,
+    (arming, sleeps): (&str, Op),
     (takes, steps): (Nanos, u64),
     conditions: Conditions,
 ) -> Case {
@@ -141,12 +131,8 @@ pub fn run_and_show(
 ) -> Result<Results, Refusal> {
     let (mut measurements, mut shown) = (Vec::new(), 0);
     let end = rounds::take_turns(machine, cases, rounds, watch, &mut |batch| {
-        let case = &cases[batch.case];
-        let slept = batch
-            .threads
-            .iter()
-            .filter_map(|thread| measurement(case, batch.round, thread));
-        measurements.extend(slept);
+        let slept = |thread| measurement(&cases[batch.case], batch.round, thread);
+        measurements.extend(batch.threads.iter().filter_map(slept));
         if batch.case + 1 == cases.len() {
             show(&measurements[shown..]);
             shown = measurements.len();
@@ -169,8 +155,8 @@ fn measurement(case: &Case, round: u32, thread: &ThreadObservations) -> Option<M
     let Experiment::Timers(asked) = case.cells.first()? else {
         return None;
     };
-    let slept: Vec<Nanos> = sleeps.samples.iter().map(|s| s.outcome.slept).collect();
-    let slept_ns: Vec<u64> = slept.iter().map(|slept| slept.as_ns()).collect();
+    let slept_ns = sleeps.samples.iter().map(|s| s.outcome.slept.as_ns());
+    let slept_ns: Vec<u64> = slept_ns.collect();
     let settings = Settings::of(before);
     let timers = Timers {
         round,
@@ -179,7 +165,7 @@ fn measurement(case: &Case, round: u32, thread: &ThreadObservations) -> Option<M
         step_clock: settings.step.map(|(clock, _)| clock.name().to_owned()),
         step_ns: settings.step.map(|(_, step)| step.as_ns()),
         first_slept_ns: first.samples.first().map(|s| s.outcome.slept.as_ns()),
-        slept_ns: summed_up(&slept),
+        slept_ns: Lengths::of(&slept_ns),
         // Where the OS has no timer interval, no tick ends a sleep.
         modes: modes(&slept_ns, settings.stated.map(Nanos::as_ns)),
         ..asked.clone()

@@ -1,6 +1,6 @@
 //! What this computer as a whole does in each phase, by the counters of its OS.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use punctual_core::Nanos;
 use punctual_os::facts::{self, Counters};
@@ -9,6 +9,8 @@ use punctual_os::{Tick, clock, resolution};
 use punctual_program::Program;
 use punctual_program::machine::{ComputerUse, IdleState};
 use punctual_program::program::Op;
+
+use super::lock;
 
 /// The books of the computer. Others use it too: what is counted is everybody.
 #[derive(Debug, Default)]
@@ -35,7 +37,7 @@ impl Computer {
 
     /// Begins the first phase.
     pub(super) fn begin(&self) {
-        let mut inner = self.lock();
+        let mut inner = lock(&self.0);
         if inner.since.is_some() {
             inner.since = Some(Look::now());
         }
@@ -43,7 +45,7 @@ impl Computer {
 
     /// Ends a phase.
     pub(super) fn end_phase(&self) {
-        let mut inner = self.lock();
+        let mut inner = lock(&self.0);
         if let Some(since) = inner.since.take() {
             let now = Look::now();
             inner.phases.extend(now.after(&since));
@@ -53,14 +55,7 @@ impl Computer {
 
     /// What was counted in each phase; nothing where this system does not tell.
     pub(super) fn phases(self) -> Vec<ComputerUse> {
-        self.0
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
-            .phases
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        std::mem::take(&mut lock(&self.0).phases)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::Scope;
 
 use punctual_os::event::Events;
@@ -14,7 +14,7 @@ use super::computer::Computer;
 use super::process::{ProcessCommand, Start};
 use super::settings::Held;
 use super::timeline::Timeline;
-use super::{MakePeer, Stop};
+use super::{MakePeer, Stop, lock};
 
 /// What the threads of one experiment in this process share.
 pub(super) struct Experiment<'a> {
@@ -116,7 +116,7 @@ impl Experiment<'_> {
     }
 
     pub(super) fn observed(&self) -> MutexGuard<'_, BTreeMap<usize, Seen>> {
-        self.observed.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.observed)
     }
 }
 

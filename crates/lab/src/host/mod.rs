@@ -27,7 +27,7 @@ pub use witness::Witness;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use punctual_os::event::Events;
@@ -123,10 +123,9 @@ impl HostMachine {
                 _ => None,
             })
         });
-        if pinned.is_empty() {
-            self.cpus()
-        } else {
-            pinned
+        match pinned.is_empty() {
+            true => self.cpus(),
+            false => pinned,
         }
     }
 
@@ -154,10 +153,7 @@ impl HostMachine {
         };
         self.stop.watch(&experiment.events);
         std::thread::scope(|scope| experiment.start(scope, name, program, leads))?;
-        let observed = experiment
-            .observed
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
+        let observed = std::mem::take(&mut *lock(&experiment.observed));
         let threads: Vec<_> = observed.into_values().collect::<Result<_, _>>()?;
         Ok(Observations {
             threads: threads.into_iter().flatten().collect(),
@@ -186,16 +182,17 @@ impl Machine for HostMachine {
     }
 }
 
+/// What a mutex holds, also after a panic of who had it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Keeps the calling thread, and those it starts from now on, off the CPU that
 /// something is measured on: they get the first of the others, if there is one
 /// and threads can be kept on a CPU.
 pub fn keep_off(cpu: usize) {
-    let others = allowed_cpus().into_iter().filter(|other| *other != cpu);
-    for other in others {
-        if punctual_os::thread::pin(other).is_ok() {
-            return;
-        }
-    }
+    let mut others = allowed_cpus().into_iter().filter(|other| *other != cpu);
+    others.find(|other| punctual_os::thread::pin(*other).is_ok());
 }
 
 /// The CPU to measure on if the user names none: the last one this process may
@@ -229,7 +226,7 @@ impl Stop {
     /// Ends the experiment under way, and any later one at its beginning.
     pub fn request(&self) {
         self.0.requested.store(true, Ordering::SeqCst);
-        if let Some(events) = &*self.0.events.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(events) = &*lock(&self.0.events) {
             events.close();
         }
     }
@@ -241,7 +238,7 @@ impl Stop {
 
     /// Closes `events` when the end is requested, or now if it has been.
     pub fn watch(&self, events: &Events) {
-        let mut watched = self.0.events.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watched = lock(&self.0.events);
         *watched = Some(events.clone());
         if self.is_requested() {
             events.close();

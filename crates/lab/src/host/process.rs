@@ -11,7 +11,7 @@
 use std::ffi::OsString;
 use std::io::{BufRead, Read, Write};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
 
 use punctual_os::{Tick, program};
@@ -20,7 +20,7 @@ use punctual_program::{Machine, Program, Refusal};
 use serde::{Deserialize, Serialize};
 
 use super::computer::Computer;
-use super::timeline::{Inbox, Timeline};
+use super::timeline::{Timeline, tell};
 use super::{HostMachine, Stop};
 
 /// The command that runs one process of an experiment: it calls
@@ -48,7 +48,7 @@ impl ProcessCommand {
     }
 
     /// Starts it from the calling thread, which is the one it inherits from.
-    pub(super) fn start(&self, start: &Start<&Program>) -> Result<(Inbox, Started), Refusal> {
+    pub(super) fn start(&self, start: &Start<&Program>) -> Result<(ChildStdin, Started), Refusal> {
         let text = serde_json::to_string(start).map_err(|why| start.failed(&why))?;
         let mut child = self
             .command()
@@ -56,10 +56,9 @@ impl ProcessCommand {
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|why| start.failed(&why))?;
-        let stdin = child.stdin.take().expect("it was asked for");
-        let mut inbox = Inbox::new(stdin);
+        let mut inbox = child.stdin.take().expect("it was asked for");
         // One that is gone already says why when it is listened to.
-        inbox.line(&text);
+        tell(&mut inbox, text);
         let name = start.name.clone();
         Ok((inbox, Started { name, child }))
     }

@@ -1,6 +1,6 @@
 //! What programs change about how this OS treats them.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use punctual_core::Nanos;
 use punctual_os::cgroups::ProcessQuota;
@@ -8,6 +8,8 @@ use punctual_os::{Error, priority, resolution, slack, thread, throttling};
 use punctual_program::Setting;
 use punctual_program::setting::{Requester, Throttling};
 use punctual_record::CpuQuota;
+
+use super::lock;
 
 /// What this process has asked of the OS in an experiment; when this is dropped,
 /// the process asks for no more than before it. Threads take with them what they
@@ -46,7 +48,7 @@ impl Held {
                 return Ok(self.limit(CpuQuota::new(time, period)).err());
             }
             Setting::Throttling(wanted) => {
-                self.lock().is_throttling_said = true;
+                lock(&self.0).is_throttling_said = true;
                 throttling::set(wanted)
             }
             // The machine has refused these.
@@ -58,19 +60,15 @@ impl Held {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn request(&self, interval: Nanos, on_battery: Option<Nanos>) -> Result<(), Error> {
         let guard = resolution::hold_with(interval, on_battery)?;
-        self.lock().requests.push((interval, guard));
+        lock(&self.0).requests.push((interval, guard));
         Ok(())
     }
 
     /// Withdraws the last request for this interval.
     fn release(&self, interval: Nanos) -> Result<(), Error> {
-        let requests = &mut self.lock().requests;
+        let requests = &mut lock(&self.0).requests;
         let found = requests.iter().rposition(|(asked, _)| *asked == interval);
         let found = found.ok_or_else(|| {
             Error::range(format!(
@@ -83,7 +81,7 @@ impl Held {
 
     /// Of this process; no time lifts it.
     fn limit(&self, quota: CpuQuota) -> Result<(), Error> {
-        let mut inner = self.lock();
+        let mut inner = lock(&self.0);
         match &inner.quota {
             _ if quota.time_ns == 0 => inner.quota = None,
             Some(process) => process.set(quota)?,
@@ -95,7 +93,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        if self.lock().is_throttling_said {
+        if lock(&self.0).is_throttling_said {
             // It was set before, so it can be set again; what is left else ends
             // with the process.
             let _ = throttling::set(Throttling::BySystem);

@@ -97,8 +97,8 @@ fn run<'s>(
         }
         this.books.look();
         match this.carry_out(scope, op)? {
-            Flow::On { missed } => cursor.pass_over(missed),
-            Flow::End => break,
+            Some(missed) => cursor.pass_over(missed),
+            None => break,
         }
     }
     Ok(this.finish())
@@ -125,14 +125,6 @@ fn begin<'s>(
     }
     experiment.begin();
     Ok(())
-}
-
-/// What comes after an operation.
-enum Flow {
-    /// The next one, with so many passes of the loop used up.
-    On { missed: u64 },
-    /// Nothing.
-    End,
 }
 
 /// The most samples for which room is made beforehand.
@@ -187,17 +179,19 @@ impl<'e> This<'e> {
         }
     }
 
-    /// Carries out one operation.
-    fn carry_out<'s>(&mut self, scope: &'s Scope<'s, '_>, op: &'s Op) -> Result<Flow, Refusal>
+    /// Carries out one operation. The next one follows, with so many passes of the loop used up;
+    /// none after the last.
+    fn carry_out<'s>(
+        &mut self,
+        scope: &'s Scope<'s, '_>,
+        op: &'s Op,
+    ) -> Result<Option<u64>, Refusal>
     where
         'e: 's,
     {
         let arranged = self.arranged.take();
         match op {
-            Op::Wait { with, due, or } => {
-                let missed = self.wait(*with, *due, *or);
-                return Ok(Flow::On { missed });
-            }
+            Op::Wait { with, due, or } => return Ok(Some(self.wait(*with, *due, *or))),
             Op::Drawn(lengths, op) => {
                 let length = self.draws.draw(lengths);
                 match &**op {
@@ -241,11 +235,11 @@ impl<'e> This<'e> {
                 let at = arranged.unwrap_or_else(clock::now);
                 self.experiment.begin_phase(at);
             }
-            Op::Exit => return Ok(Flow::End),
+            Op::Exit => return Ok(None),
             // No cursor yields it.
             Op::Loop { .. } => {}
         }
-        Ok(Flow::On { missed: 0 })
+        Ok(Some(0))
     }
 
     /// Waits, and returns how many cycles it had missed before.

@@ -1,12 +1,15 @@
 //! When an experiment began, and its phases.
 
+use std::fmt::Display;
 use std::io::Write;
 use std::process::ChildStdin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use punctual_os::{Tick, clock};
+
+use super::lock;
 
 /// The time line that all threads of an experiment share, those of its other
 /// processes too: the clock is the same in all processes since the computer was
@@ -27,25 +30,10 @@ pub(super) struct Timeline {
     inner: Mutex<Inner>,
 }
 
-/// What goes into a process. Dropping it ends the process.
-#[derive(Debug)]
-pub(super) struct Inbox(ChildStdin);
-
-impl Inbox {
-    pub(super) fn new(stdin: ChildStdin) -> Self {
-        Self(stdin)
-    }
-
-    /// That the experiment or its next phase began.
-    pub(super) fn tell(&mut self, at: Tick) {
-        self.line(&at.as_ns().to_string());
-    }
-
-    /// A line of text.
-    pub(super) fn line(&mut self, text: &str) {
-        // A process that has ended need not know.
-        let _ = writeln!(self.0, "{text}").and_then(|()| self.0.flush());
-    }
+/// Tells a process a line of text, or when the experiment or its next phase began.
+pub(super) fn tell(inbox: &mut ChildStdin, line: impl Display) {
+    // A process that has ended need not know.
+    let _ = writeln!(inbox, "{line}").and_then(|()| inbox.flush());
 }
 
 /// What changes with a phase.
@@ -53,9 +41,9 @@ impl Inbox {
 pub(super) struct Inner {
     /// When each phase after the first began.
     begins: Vec<Tick>,
-    /// The processes that have to hear of the next one; `None` at the end of the
-    /// experiment.
-    processes: Option<Vec<Inbox>>,
+    /// What goes into the processes that have to hear of the next one, each of which ends when
+    /// that is dropped; `None` at the end of the experiment.
+    processes: Option<Vec<ChildStdin>>,
 }
 
 impl Timeline {
@@ -76,10 +64,10 @@ impl Timeline {
 
     /// Begins the experiment, as of `at`, in the processes too.
     pub(super) fn begin(&self, at: Tick) {
-        let mut inner = self.lock();
+        let mut inner = lock(&self.inner);
         if self.began.set(at).is_ok() {
             for process in inner.processes.iter_mut().flatten() {
-                process.tell(at);
+                tell(process, at.as_ns());
             }
             self.beginning.notify_all();
         }
@@ -98,7 +86,7 @@ impl Timeline {
     /// over before.
     pub(super) fn wait_until_begun(&self, is_over: impl Fn() -> bool) -> bool {
         const LOOK: Duration = Duration::from_millis(20);
-        let mut inner = self.lock();
+        let mut inner = lock(&self.inner);
         while !self.has_begun() {
             if is_over() {
                 return false;
@@ -116,10 +104,10 @@ impl Timeline {
 
     /// Begins the next phase, as of `at`, in the processes too.
     pub(super) fn begin_phase(&self, at: Tick) {
-        let mut inner = self.lock();
+        let mut inner = lock(&self.inner);
         inner.begins.push(at);
         for process in inner.processes.iter_mut().flatten() {
-            process.tell(at);
+            tell(process, at.as_ns());
         }
         self.begun.store(inner.begins.len(), Ordering::Release);
     }
@@ -127,23 +115,27 @@ impl Timeline {
     /// When the phases began that come after phase number `phase`.
     pub(super) fn begins_after(&self, phase: usize) -> Vec<Tick> {
         let known = phase.saturating_sub(self.first);
-        self.lock().begins.get(known..).unwrap_or_default().to_vec()
+        lock(&self.inner)
+            .begins
+            .get(known..)
+            .unwrap_or_default()
+            .to_vec()
     }
 
     /// Starts a process that hears of all phases after the one it is given.
     /// `None` if the experiment is over.
     pub(super) fn start<T, E>(
         &self,
-        process: impl FnOnce(usize) -> Result<(Inbox, T), E>,
+        process: impl FnOnce(usize) -> Result<(ChildStdin, T), E>,
     ) -> Result<Option<T>, E> {
-        let mut inner = self.lock();
+        let mut inner = lock(&self.inner);
         let phase = self.phase();
         let Some(processes) = &mut inner.processes else {
             return Ok(None);
         };
         let (mut inbox, more) = process(phase)?;
         if let Some(began) = self.began.get() {
-            inbox.tell(*began);
+            tell(&mut inbox, began.as_ns());
         }
         processes.push(inbox);
         Ok(Some(more))
@@ -151,10 +143,6 @@ impl Timeline {
 
     /// Ends the experiment in all processes, and starts no more.
     pub(super) fn end(&self) {
-        self.lock().processes = None;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.inner).processes = None;
     }
 }

@@ -1,7 +1,7 @@
 //! Who else had the CPUs while something was measured here.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use punctual_core::Nanos;
 use punctual_os::cgroups::CpuGroups;
@@ -10,6 +10,8 @@ use punctual_os::processes::Runtimes;
 use punctual_os::{clock, stops, usage};
 use punctual_program::machine::Stopped;
 use punctual_record::{Disturbance, OtherProcess, Throttled, visible};
+
+use super::lock;
 
 /// Looks at the computer before and after each batch, and never during one, so that it
 /// costs a measurement nothing. Clones are the same.
@@ -52,15 +54,15 @@ impl Witness {
 
     /// Looks before and after `batch`, which is on `cpus`.
     pub fn during<T>(&self, cpus: &[usize], batch: impl FnOnce() -> T) -> T {
-        self.lock().begin(cpus);
+        lock(&self.0).begin(cpus);
         let done = batch();
-        self.lock().end();
+        lock(&self.0).end();
         done
     }
 
     /// Waits were left out, as this process was stopped.
     pub(crate) fn left_out(&self, waits: impl Iterator<Item = Stopped>) {
-        let sum = &mut self.lock().seen.own_stops;
+        let sum = &mut lock(&self.0).seen.own_stops;
         for stopped in waits {
             sum.waits += stopped.waits;
             sum.late_ns += stopped.late.as_ns();
@@ -70,13 +72,9 @@ impl Witness {
 
     /// What was seen by now; `None` if there was no batch.
     pub fn disturbance(&self) -> Option<Disturbance> {
-        let mut inner = self.lock();
+        let mut inner = lock(&self.0);
         inner.look(|_| true);
         (!inner.time.is_zero()).then(|| inner.sum())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

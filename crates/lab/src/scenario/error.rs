@@ -25,8 +25,11 @@ impl Flaw {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     name: String,
-    line: usize,
-    column: Option<usize>,
+    /// The line, counted from 1.
+    pub line: usize,
+    /// The column in characters, counted from 1, unless it is where the text
+    /// of the line begins.
+    pub column: Option<usize>,
     message: String,
 }
 
@@ -46,17 +49,6 @@ impl Error {
             column: (!on_line.trim().is_empty()).then(|| on_line.chars().count() + 1),
             message: flaw.message,
         }
-    }
-
-    /// The line, counted from 1.
-    pub fn line(&self) -> usize {
-        self.line
-    }
-
-    /// The column in characters, counted from 1, unless it is where the text
-    /// of the line begins.
-    pub fn column(&self) -> Option<usize> {
-        self.column
     }
 }
 

@@ -130,7 +130,6 @@ fn of_threads(name: &str, group: &Group, tick: Option<Nanos>, at: Phase) -> Meas
 
 fn threads(group: &Group, tick: Option<Nanos>, at: Phase) -> ScenarioThreads {
     let slept = group.slept();
-    let lengths = slept.first().zip(slept.last());
     let asked = || group.sleeps.iter().map(|sleep| sleep.asked.as_ns());
     let fractions = group.cpu_shares.filter(|_| group.threads > 1);
     let readings = group.readings.iter().map(|(probe, read)| {
@@ -150,13 +149,7 @@ fn threads(group: &Group, tick: Option<Nanos>, at: Phase) -> ScenarioThreads {
         wakes_per_s: group.per_s(group.wakes),
         cpu_fractions: fractions.map(|(min, max)| Range { min, max }),
         denied: group.denied,
-        slept_ns: lengths.map(|(min, max)| Lengths {
-            n: slept.len() as u64,
-            mean: mean(&slept).unwrap_or_default(),
-            p50: percentile(&slept, 500),
-            min: *min,
-            max: *max,
-        }),
+        slept_ns: Lengths::of(&slept),
         asked_ns: asked()
             .min()
             .zip(asked().max())

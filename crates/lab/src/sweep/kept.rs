@@ -39,7 +39,10 @@ impl<'p> Kept<'p> {
         let mut others = 0;
         let part = |line: &str| {
             let part: Part = serde_json::from_str(line).ok()?;
-            let unit = self.plan.by_key.get(&part.key.parse().ok()?)?;
+            let unit = self
+                .plan
+                .by_key
+                .get(&u64::from_str_radix(&part.key, 16).ok()?)?;
             Some((*unit, part.rows))
         };
         let known: Vec<_> = text.lines().map(|line| (part(line), line)).collect();
@@ -112,38 +115,23 @@ impl<'p> Kept<'p> {
     }
 }
 
-/// A hash of all that the rows of a unit depend on: this version, parameters, seeds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key(u64);
-
-impl Key {
-    /// FNV-1a over 64 bits (Fowler, Noll, Vo), whose last bits, by which a shard is
-    /// chosen, are mixed with the first as MurmurHash3 does (Appleby, `fmix64`).
-    pub(super) fn of(text: &str) -> Self {
-        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        for byte in text.bytes() {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-        for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
-            hash = (hash ^ (hash >> 33)).wrapping_mul(factor);
-        }
-        Self(hash ^ (hash >> 33))
+/// A hash of all that the rows of a unit depend on: this version, parameters, seeds. FNV-1a over
+/// 64 bits (Fowler, Noll, Vo), whose last bits, by which a shard is chosen, are mixed with the
+/// first as MurmurHash3 does (Appleby, `fmix64`).
+pub(super) fn hash(text: &str) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in text.bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     }
+    for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
+        hash = (hash ^ (hash >> 33)).wrapping_mul(factor);
+    }
+    hash ^ (hash >> 33)
 }
 
 /// As rows have it.
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", self.0)
-    }
-}
-
-impl FromStr for Key {
-    type Err = std::num::ParseIntError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        u64::from_str_radix(text, 16).map(Self)
-    }
+pub(super) fn written(key: u64) -> String {
+    format!("{key:016x}")
 }
 
 /// One of so many parts of a sweep, which are about as large.
@@ -159,8 +147,8 @@ impl Shard {
     /// All of it.
     pub const WHOLE: Self = Self { number: 1, of: 1 };
 
-    pub(super) fn has(self, key: Key) -> bool {
-        key.0 % self.of == self.number - 1
+    pub(super) fn has(self, key: u64) -> bool {
+        key % self.of == self.number - 1
     }
 }
 

@@ -33,7 +33,6 @@ use punctual_record::sweep::{By, Row, Sweep, is_narrow, judge};
 
 use crate::regimes::Regime;
 use crate::scenario::Scenario;
-use kept::Key;
 
 /// A sweep that can be run.
 #[derive(Clone, Debug)]
@@ -44,7 +43,7 @@ pub struct Plan {
     seeds: Seeds,
     units: Vec<Unit>,
     /// Their numbers.
-    by_key: BTreeMap<Key, usize>,
+    by_key: BTreeMap<u64, usize>,
 }
 
 /// What runs in a unit.
@@ -87,7 +86,7 @@ impl Seeds {
 /// The least part of a sweep that is run by itself.
 #[derive(Clone, Debug)]
 pub struct Unit {
-    key: Key,
+    key: u64,
     model: String,
     /// Where it is, as columns of its rows.
     columns: BTreeMap<String, Value>,

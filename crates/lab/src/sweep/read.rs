@@ -8,7 +8,7 @@ use punctual_record::sweep::{Axis, By, Sweep};
 use punctual_sim::Model;
 use punctual_sim::model::{Parameter, Value as Set};
 
-use super::kept::Key;
+use super::kept::{hash, written};
 use super::values::{numbers, share, text, values};
 use super::waits::subject;
 use super::{Plan, Seeds, Strategies, Unit, What, scenarios};
@@ -50,8 +50,6 @@ struct Parts {
     model: Vec<Axis>,
     waits: Vec<Value>,
     load: Vec<Value>,
-    what: What,
-    seeds: Seeds,
     /// For the hash: what the rows depend on besides.
     other: String,
 }
@@ -82,15 +80,14 @@ fn plan(table: &Table<'_>, find: Find<'_>) -> Result<Plan, Flaw> {
     let on = words(&on_field)?;
     let model = table.get("model", parameters)?.unwrap_or_default();
     let (what, by, scenarios) = what(table, find)?;
-    let [waits, load] = match &what {
-        What::Strategies(_) => [waits(&table.need(WHOSE, "waits")?)?, load(table)?],
-        What::Scenarios(_) => [vec![], vec![]],
+    let [waits, load, weights] = match &what {
+        What::Strategies(of) => {
+            let waits = waits(&table.need(WHOSE, "waits")?)?;
+            [waits, load(table)?, of.weights.clone()]
+        }
+        What::Scenarios(_) => [vec![], vec![], vec![]],
     };
     let seeds = seeds(table)?;
-    let weights = match &what {
-        What::Strategies(of) => of.weights.clone(),
-        What::Scenarios(_) => vec![],
-    };
     let named = |name: &str, values: Vec<Value>| Axis {
         name: name.to_owned(),
         values,
@@ -121,27 +118,28 @@ fn plan(table: &Table<'_>, find: Find<'_>) -> Result<Plan, Flaw> {
         What::Strategies(of) => format!("{:?} {:?} {:?}", of.texts, of.weights, of.waits),
         What::Scenarios(of) => format!("{:?} {of:?}", nothing.by),
     };
+    let Seeds {
+        first,
+        least,
+        most,
+        within,
+    } = seeds;
     let parts = Parts {
-        other: Key::of(&other).to_string(),
+        other: format!("{first} {least} {most} {within}\n{}", written(hash(&other))),
         on,
         model,
         waits,
         load,
-        what,
-        seeds,
     };
     let units = parts.units(&scenarios).map_err(|why| on_field.flaw(why))?;
-    let by_key: BTreeMap<Key, usize> = units
-        .iter()
-        .enumerate()
-        .map(|(i, unit)| (unit.key, i))
-        .collect();
+    let keys = units.iter().map(|unit| unit.key);
+    let by_key: BTreeMap<u64, usize> = keys.zip(0..).collect();
     if by_key.len() < units.len() {
         return Err(on_field.flaw("two of its cells have the same hash; begin with another seed"));
     }
     let plan = Plan {
         nothing,
-        what: parts.what,
+        what,
         seeds,
         units,
         by_key,
@@ -158,11 +156,8 @@ impl Parts {
             some => some.to_vec(),
         };
         let mut units = Vec::new();
-        for (on, setting) in self
-            .on
-            .iter()
-            .flat_map(|on| self.settings().map(move |it| (on, it)))
-        {
+        let with_settings = |on| self.settings().map(move |setting| (on, setting));
+        for (on, setting) in self.on.iter().flat_map(with_settings) {
             let (model, columns) = self.model(on, &setting)?;
             for (scenario, name) in or_nothing(scenarios).iter().enumerate() {
                 for waits in or_nothing(&self.waits) {
@@ -172,19 +167,13 @@ impl Parts {
                         for (column, value) in here.into_iter().filter(|it| !it.1.is_null()) {
                             columns.insert(column.to_owned(), value.clone());
                         }
-                        let Seeds {
-                            first,
-                            least,
-                            most,
-                            within,
-                        } = self.seeds;
                         let hashed = format!(
-                            "{}\n{model}\n{columns:?}\n{scenario}\n{first} {least} {most} {within}\n{}",
+                            "{}\n{model}\n{columns:?}\n{scenario}\n{}",
                             env!("CARGO_PKG_VERSION"),
                             self.other
                         );
                         units.push(Unit {
-                            key: Key::of(&hashed),
+                            key: hash(&hashed),
                             model: model.clone(),
                             columns,
                             waits: waits.as_str().map(regime).transpose()?,
@@ -223,12 +212,8 @@ impl Parts {
             let given = pairs.iter().map(|(key, value)| format!(",{key}={value}"));
             Model::parse(&format!("{on}{}", given.collect::<String>()))
         };
-        let pairs = || {
-            self.model
-                .iter()
-                .map(|axis| axis.name.as_str())
-                .zip(setting)
-        };
+        let names = self.model.iter().map(|axis| axis.name.as_str());
+        let pairs = || names.clone().zip(setting);
         let plain = pairs().filter(|(_, value)| share(value).is_none());
         let mut given: Vec<_> = plain.map(|(key, value)| (key, text(value))).collect();
         let mut model = with(&given)?;
@@ -447,16 +432,12 @@ fn maps(table: &Table<'_>, axes: &[Axis]) -> Result<Vec<[usize; 2]>, Flaw> {
     };
     let axis = |item: &Field<'_>| {
         let name = item.word()?;
-        let names = || {
-            axes.iter()
-                .map(|axis| axis.name.as_str())
-                .collect::<Vec<_>>()
-        };
         let at = axes.iter().position(|axis| axis.name == name);
         at.ok_or_else(|| {
+            let names: Vec<_> = axes.iter().map(|axis| axis.name.as_str()).collect();
             item.flaw(format!(
                 "`{name}` does not vary; what does is {}",
-                names().join(", ")
+                names.join(", ")
             ))
         })
     };

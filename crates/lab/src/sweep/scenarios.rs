@@ -7,6 +7,7 @@ use punctual_record::sweep::{By, Row};
 use punctual_record::{Late, Measurement, OfExperiment, Value};
 use punctual_sim::Model;
 
+use super::kept::written;
 use super::{Plan, Unit};
 use crate::scenario::error::Flaw;
 use crate::scenario::table::Field;
@@ -119,8 +120,8 @@ pub(super) fn run(plan: &Plan, scenario: &Scenario, unit: &Unit) -> Result<Vec<R
         if count < plan.seeds.least {
             continue;
         }
-        let rows: Vec<Row> = seen
-            .iter()
+        let rows = seen.iter();
+        let rows: Vec<Row> = rows
             .map(|((_, of), seen)| seen.row(plan, unit, of, count))
             .collect();
         if plan.seeds.are_enough(count, plan.by(), &rows) {
@@ -166,7 +167,7 @@ impl Seen {
             }
         }
         Row {
-            key: unit.key.to_string(),
+            key: written(unit.key),
             rows: 0,
             simulated_on: unit.model.clone(),
             subject: of.to_owned(),

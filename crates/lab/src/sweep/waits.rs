@@ -1,6 +1,7 @@
 //! A unit of strategies to its rows.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::rc::Rc;
 
 use punctual_core::{Nanos, StrategySpec};
@@ -10,6 +11,7 @@ use punctual_record::sweep::Row;
 use punctual_record::{Cost, Interval, Late, Round, Value};
 use punctual_sim::{Model, SimMachine};
 
+use super::kept::written;
 use super::values::text;
 use super::{Plan, Strategies, Unit};
 use crate::experiments::hog;
@@ -64,16 +66,11 @@ pub(super) fn run(plan: &Plan, of: &Strategies, unit: &Unit) -> Result<Vec<Row>,
         let mut taken: Vec<Vec<Rc<Taken>>> = vec![vec![]; specs.len()];
         for seed in plan.seeds.first.. {
             for ((text, spec), taken) in specs.iter().zip(&mut taken) {
-                let key = (text.clone(), seed);
-                let found = match known.get(&key) {
-                    Some(found) => found.clone(),
-                    None => {
-                        let new = Rc::new(world.take(*spec, seed)?);
-                        known.insert(key, new.clone());
-                        new
-                    }
+                let found = match known.entry((text.clone(), seed)) {
+                    Entry::Occupied(found) => found.into_mut(),
+                    Entry::Vacant(new) => new.insert(Rc::new(world.take(*spec, seed)?)),
                 };
-                taken.push(found);
+                taken.push(found.clone());
             }
             let count = taken[0].len() as u64;
             if count < plan.seeds.least {
@@ -141,10 +138,7 @@ fn row(unit: &Unit, text: &str, weight: &Value, taken: &[Rc<Taken>]) -> Row {
     let costs = taken.iter().map(|it| Cost::CAPPED.at(weighs, &[it.round]));
     let by_seed: Vec<f64> = costs.map(|it| it.map_or(0.0, |cost| cost.median)).collect();
     let cost = Interval::of(&by_seed).unwrap_or_default();
-    let late_ns: Vec<i64> = taken
-        .iter()
-        .flat_map(|it| it.late_ns.iter().copied())
-        .collect();
+    let late_ns: Vec<i64> = taken.iter().flat_map(|it| it.late_ns.clone()).collect();
     let late = Late::of(&late_ns);
     let per_wait = |sum: u64| Value::from(sum as f64 / late.n.max(1) as f64);
     let sum = |part: fn(&Taken) -> u64| taken.iter().map(|it| part(it)).sum::<u64>();
@@ -167,7 +161,7 @@ fn row(unit: &Unit, text: &str, weight: &Value, taken: &[Rc<Taken>]) -> Row {
         .map(|(name, value)| (name.to_owned(), value)),
     );
     Row {
-        key: unit.key.to_string(),
+        key: written(unit.key),
         rows: 0,
         simulated_on: unit.model.clone(),
         subject: subject(text),

@@ -196,10 +196,9 @@ fn expected(scenario: &Scenario, figures: &mut Vec<Figure>) -> Result<(), Refusa
         let model = Model::parse(on).map_err(Refusal::new)?;
         let ran = scenario::run(scenario, &model, SEED, false).map_err(Refusal::new)?;
         figures.extend(ran.expectations.into_iter().map(|expectation| Figure {
-            values: vec![],
             shown: expectation.got,
-            quiet: false,
             holds: expectation.holds,
+            ..Figure::default()
         }));
     }
     Ok(())
@@ -246,9 +245,8 @@ fn robustness_grows() -> Result<Figure, Refusal> {
         format!("{ms} ms {short:.2} -> {long:.2} %")
     });
     Ok(Figure {
-        values: vec![],
         shown: shown.collect::<Vec<_>>().join(" / "),
-        quiet: false,
         holds: grow && fall,
+        ..Figure::default()
     })
 }

@@ -149,11 +149,8 @@ fn read_run<'t>(
     let table = field.table()?;
     if let Some(probe) = table.find("probe") {
         table.only(WHOSE, &["probe"])?;
-        all.push(
-            probe
-                .choice(&[("robustness", ())])
-                .map(|()| Run::Robustness)?,
-        );
+        probe.choice(&[("robustness", ())])?;
+        all.push(Run::Robustness);
         return Ok(());
     }
     if let Some(name) = table.find("scenario") {
@@ -310,9 +307,8 @@ impl<'t> Words<'t> {
             let draw = draw.map_err(|_| Flaw::new(at, "`random` is a whole number"))?;
             Ok(Random::new(draw))
         })?;
-        let body = table
-            .get("sweep")
-            .and_then(|body| body.get_ref().as_array());
+        let body = table.get("sweep");
+        let body = body.and_then(|body| body.get_ref().as_array());
         let body = body.ok_or_else(|| Flaw::new(at, "`sweep` is a list of steps"))?;
         let mut words = self.clone();
         for nth in 0..times {

@@ -114,7 +114,7 @@ enum Held {
 }
 
 /// What was seen.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Figure {
     pub(super) values: Vec<i64>,
     pub(super) shown: String,
@@ -174,15 +174,10 @@ impl See {
     pub(super) fn read(table: &Table<'_>) -> Result<Self, Flaw> {
         const WHOSE: &str = "what is seen";
         table.only(WHOSE, &KEYS)?;
-        let names: Vec<_> = What::named()
-            .flat_map(|(name, what)| {
-                STATS.map(|(end, stat)| (format!("{name}{end}"), (what, stat)))
-            })
-            .collect();
-        let names: Vec<_> = names
-            .iter()
-            .map(|(name, what)| (name.as_str(), *what))
-            .collect();
+        let all = |(name, what)| STATS.map(|(end, stat)| (format!("{name}{end}"), (what, stat)));
+        let names: Vec<_> = What::named().flat_map(all).collect();
+        let names = names.iter().map(|(name, what)| (name.as_str(), *what));
+        let names: Vec<_> = names.collect();
         let (what, stat) = table.need(WHOSE, "what")?.choice(&names)?;
         let length = |key| table.get(key, |field| Ok(ns(field.length()?)));
         let whole = |key| table.get(key, |field| Ok(field.whole(0..=1_000)? as usize));
@@ -198,7 +193,7 @@ impl See {
         };
         // A plain number is held to as a rate is.
         let unit = unit.unwrap_or(Unit::PerSecond);
-        let is_held = ["is", "from", "at_least", "at_most"].map(|key| table.find(key).is_some());
+        let has_target = |key: &&str| table.find(key).is_some();
         let held = match (table.find("each"), word("state")?) {
             (Some(each), _) => {
                 let each = each.list()?;
@@ -206,7 +201,9 @@ impl See {
                 Held::ToEach(each.collect::<Result<_, _>>()?)
             }
             (_, Some(state)) => Held::ToState(state.to_owned()),
-            _ if is_held.contains(&true) => Held::To(target(table, unit)?),
+            _ if ["is", "from", "at_least", "at_most"].iter().any(has_target) => {
+                Held::To(target(table, unit)?)
+            }
             _ => Held::ToNothing,
         };
         Ok(Self {
@@ -353,11 +350,8 @@ impl See {
                     tenths[tenth.min(9) as usize] += 1;
                 }
                 let even = values.len() as i64 / 10;
-                tenths
-                    .iter()
-                    .map(|n: &i64| (n - even).abs())
-                    .max()
-                    .unwrap_or_default()
+                let uneven = tenths.iter().map(|n: &i64| (n - even).abs());
+                uneven.max().unwrap_or_default()
             }
         }]
     }
@@ -371,11 +365,10 @@ impl See {
 
     fn show(&self, values: &[i64]) -> String {
         let each: Vec<_> = match (self.unit, self.unit()) {
-            (Some(unit), _) => values
-                .iter()
-                .map(|value| (value / unit).to_string())
-                .collect(),
-            (_, None) => values.iter().map(i64::to_string).collect(),
+            (unit @ Some(_), _) | (unit, None) => {
+                let unit = unit.unwrap_or(1);
+                values.iter().map(|it| (it / unit).to_string()).collect()
+            }
             (_, Some(Unit::Length)) if self.stat == Stat::All => vec![range(values)],
             (_, Some(Unit::Length)) => values.iter().map(|value| range(&[*value])).collect(),
             (_, Some(unit)) => {
@@ -425,10 +418,8 @@ pub(super) fn figures(
             trace,
         })
     };
-    let seen: Vec<_> = experiments
-        .iter()
-        .map(run)
-        .collect::<Result<_, Refusal>>()?;
+    let seen: Result<Vec<Seen>, Refusal> = experiments.iter().map(run).collect();
+    let seen = seen?;
     for see in sees {
         let figure = see.figure(&seen, figures)?;
         figures.push(figure);
@@ -445,10 +436,8 @@ fn named<'o>(observed: &'o Observations, name: &str) -> Result<&'o ThreadObserva
 }
 
 fn deepest(observed: &Observations) -> Result<String, Refusal> {
-    let mut states = observed
-        .computer
-        .iter()
-        .flat_map(|phase| &phase.idle_states);
+    let phases = observed.computer.iter();
+    let mut states = phases.flat_map(|phase| &phase.idle_states);
     let entered = states.rfind(|state| state.entered > 0);
     entered
         .map(|state| state.name.clone())

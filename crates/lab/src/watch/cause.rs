@@ -8,15 +8,6 @@ use punctual_os::processes::Ran;
 use punctual_record::experiment::{Cause, Hiccup, RanMeanwhile};
 use punctual_record::visible;
 
-/// The time the hypervisor ran something else while a CPU had work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stolen {
-    /// As counted, in steps of 10 ms.
-    pub(super) counted: Nanos,
-    /// The time between the two readings of the counter.
-    pub(super) within: Nanos,
-}
-
 /// A wait that woke at `woke`, between two readings of its thread's counts.
 pub(super) fn between(woke: Nanos, late: Nanos, before: &Counts, after: &Counts) -> Hiccup {
     let queued = before.queued.zip(after.queued);
@@ -104,15 +95,13 @@ impl Readings {
 
     /// What was counted around the time from `due` to `woke`: from the last
     /// reading before it to the first after which nothing of it can be missing,
-    /// or to the last one there is. `None` if nothing was read before it.
-    pub(super) fn around(&self, due: Nanos, woke: Nanos) -> Option<Stolen> {
+    /// or to the last one there is; and the time between the two. `None` if nothing was read
+    /// before it.
+    pub(super) fn around(&self, due: Nanos, woke: Nanos) -> Option<(Nanos, Nanos)> {
         let before = self.all.iter().rev().find(|(at, _)| *at <= due)?;
         let after = self.all.iter().find(|(at, _)| *at >= woke + SETTLES);
         let after = after.or(self.all.back())?;
-        Some(Stolen {
-            counted: after.1 - before.1,
-            within: after.0 - before.0,
-        })
+        Some((after.1 - before.1, after.0 - before.0))
     }
 
     /// Forgets what no hiccup can need that was due at `due` or later.
@@ -198,8 +187,7 @@ mod tests {
             // No reading is late enough yet.
             (290, 299, 10, 100),
         ] {
-            let stolen = readings().around(ms(due), ms(woke)).unwrap();
-            let seen = (stolen.counted, stolen.within);
+            let seen = readings().around(ms(due), ms(woke)).unwrap();
             assert_eq!(seen, (ms(counted), ms(within)), "{due}..{woke}");
         }
         let mut late = Readings::default();

@@ -20,8 +20,8 @@ mod ring;
 mod tally;
 mod watcher;
 
-pub use tally::{BUCKETS_NS, Tally};
-pub use watcher::Watcher;
+pub use tally::{BUCKETS_US, Tally};
+pub use watcher::{Begun, Watcher};
 
 use std::ops::RangeInclusive;
 
@@ -92,10 +92,9 @@ const BEYOND: Nanos = Nanos::from_us(500);
 const WINDOWS_INTERVAL: Nanos = Nanos::new(15_625_000);
 
 fn threshold_above(added: Nanos) -> Nanos {
-    if added >= BEYOND {
-        BEYOND + added
-    } else {
-        BEYOND
+    match added >= BEYOND {
+        true => BEYOND + added,
+        false => BEYOND,
     }
 }
 
@@ -122,12 +121,30 @@ pub fn measurement(
     tally: &Tally,
     date: impl Fn(Nanos) -> String,
 ) -> Measurement {
-    let late_ns = tally.whole().late();
+    let late_ns = tally.whole.late();
     let n = late_ns.n.max(1) as f64;
     let elapsed = watcher.elapsed();
     let per_wait = |length: Option<Nanos>| length.map(|length| length.as_ns() as f64 / n);
     let share = |length: Nanos| length.as_secs_f64() / elapsed.as_secs_f64();
-    let watch = Experiment::Watch(Box::new(watch(settings, tally, elapsed, date)));
+    let dated = |hiccup: &Hiccup| Hiccup {
+        at: date(Nanos::new(hiccup.at_ns)),
+        ..hiccup.clone()
+    };
+    let by_cause = Cause::ALL.map(|cause| (cause.name().to_owned(), tally.hiccups_by(cause)));
+    let watch = Watch {
+        period_ns: settings.rate.period().as_ns(),
+        threshold_ns: tally.threshold.as_ns(),
+        on_cpu: settings.cpu.map(|cpu| cpu as u64),
+        fail_over_ns: None,
+        failed: None,
+        elapsed_ns: elapsed.as_ns(),
+        histogram_late_ns: tally.whole.bins().collect(),
+        hiccups: tally.hiccups.iter().map(dated).collect(),
+        hiccups_by_cause: by_cause.into(),
+        hiccups_in_all: tally.hiccups_in_all(),
+        lost_waits: tally.lost,
+    };
+    let watch = Experiment::Watch(Box::new(watch));
     Measurement {
         missed: tally.missed(),
         cpu: Cpu {
@@ -138,35 +155,7 @@ pub fn measurement(
         queued_per_wait_ns: per_wait(tally.queued()),
         stolen_per_wait_ns: per_wait(tally.stolen_in_all()),
         late_ns,
-        ..Measurement::of(watch, watcher.method().name())
-    }
-}
-
-fn watch(
-    settings: &Settings,
-    tally: &Tally,
-    elapsed: Nanos,
-    date: impl Fn(Nanos) -> String,
-) -> Watch {
-    let hiccups = tally.hiccups().iter();
-    let by_cause = Cause::ALL.map(|cause| (cause.name().to_owned(), tally.hiccups_by(cause)));
-    Watch {
-        period_ns: settings.rate.period().as_ns(),
-        threshold_ns: tally.threshold().as_ns(),
-        on_cpu: settings.cpu.map(|cpu| cpu as u64),
-        fail_over_ns: None,
-        failed: None,
-        elapsed_ns: elapsed.as_ns(),
-        histogram_late_ns: tally.whole().bins().collect(),
-        hiccups: hiccups
-            .map(|hiccup| Hiccup {
-                at: date(Nanos::new(hiccup.at_ns)),
-                ..hiccup.clone()
-            })
-            .collect(),
-        hiccups_by_cause: by_cause.into(),
-        hiccups_in_all: tally.hiccups_in_all(),
-        lost_waits: tally.lost(),
+        ..Measurement::of(watch, watcher.begun.method.name())
     }
 }
 

@@ -15,23 +15,8 @@ use super::cause::{self, Readings, SETTLES};
 
 /// Upper bounds, inclusive, of the buckets that lateness is counted in beside
 /// the histogram: exact, and few enough to be scraped every second.
-pub const BUCKETS_NS: [u64; 16] = [
-    1_000,
-    2_000,
-    5_000,
-    10_000,
-    20_000,
-    50_000,
-    100_000,
-    200_000,
-    500_000,
-    1_000_000,
-    2_000_000,
-    5_000_000,
-    10_000_000,
-    20_000_000,
-    50_000_000,
-    100_000_000,
+pub const BUCKETS_US: [u64; 16] = [
+    1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000,
 ];
 
 /// So many hiccups are kept; more are counted.
@@ -44,13 +29,17 @@ const OTHERS: usize = 4;
 /// order in which they came.
 #[derive(Debug, Default)]
 pub struct Tally {
-    threshold: Nanos,
-    limit: Option<Nanos>,
-    over_limit: u64,
-    whole: Histogram,
+    /// From which lateness on a wait is a hiccup.
+    pub threshold: Nanos,
+    /// Waits that are later than this are counted too.
+    pub limit: Option<Nanos>,
+    /// How many these are.
+    pub over_limit: u64,
+    /// The lateness of all waits.
+    pub whole: Histogram,
     window: Histogram,
-    /// By the first of [`BUCKETS_NS`] that holds it; the last is for the rest.
-    buckets: [u64; BUCKETS_NS.len() + 1],
+    /// By the first of [`BUCKETS_US`] that holds it; the last is for the rest.
+    buckets: [u64; BUCKETS_US.len() + 1],
     first: Counts,
     last: Counts,
     readings: Readings,
@@ -64,17 +53,21 @@ pub struct Tally {
     /// When punctual itself went on after it was stopped, and for how long it was late
     /// then.
     went_on: Vec<Nanos>,
-    stopped: Stopped,
+    /// The waits in which punctual itself was stopped.
+    pub stopped: Stopped,
     period: Nanos,
-    deadlines: Option<u64>,
+    /// After so many deadlines there is none that could be missed.
+    pub deadlines: Option<u64>,
     /// Hiccups for which stolen time may still be counted.
     unsettled: VecDeque<Hiccup>,
     /// Settled, and not taken yet.
     news: Vec<Hiccup>,
-    kept: Vec<Hiccup>,
+    /// The first 10,000 hiccups that are settled.
+    pub hiccups: Vec<Hiccup>,
     by_cause: [u64; Cause::ALL.len()],
     missed: u64,
-    lost: u64,
+    /// Waits that were not collected in time, and of which nothing is known.
+    pub lost: u64,
 }
 
 /// The thread that notes the end of a stop has the CPU so soon, even if it is busy.
@@ -91,16 +84,6 @@ impl Tally {
             last: first,
             ..Self::default()
         }
-    }
-
-    /// Counts the waits that are later than `limit` too.
-    pub fn with_limit(self, limit: Option<Nanos>) -> Self {
-        Self { limit, ..self }
-    }
-
-    /// After so many deadlines there is none that could be missed.
-    pub fn with_deadlines(self, deadlines: Option<u64>) -> Self {
-        Self { deadlines, ..self }
     }
 
     /// One more wait.
@@ -124,7 +107,7 @@ impl Tally {
         } else {
             self.whole.record(late_ns);
             self.window.record(late_ns);
-            self.buckets[BUCKETS_NS.partition_point(|bound| *bound < late_ns)] += 1;
+            self.buckets[BUCKETS_US.partition_point(|bound| bound * 1_000 < late_ns)] += 1;
             self.over_limit += u64::from(self.limit.is_some_and(|limit| wake.late > limit));
         }
         if wake.late > self.threshold {
@@ -166,11 +149,6 @@ impl Tally {
     /// Punctual itself went on at these instants, after it had been stopped.
     pub fn went_on(&mut self, at: Vec<Nanos>) {
         self.went_on = at;
-    }
-
-    /// The waits in which punctual itself was stopped.
-    pub fn stopped(&self) -> Stopped {
-        self.stopped
     }
 
     /// At `at`, so much time of the watched CPU had been stolen since boot.
@@ -216,23 +194,13 @@ impl Tally {
         late
     }
 
-    /// The lateness of all waits.
-    pub fn whole(&self) -> &Histogram {
-        &self.whole
-    }
-
-    /// How many waits were at most as late as each of [`BUCKETS_NS`].
+    /// How many waits were at most as late as each of [`BUCKETS_US`].
     pub fn cumulative(&self) -> impl Iterator<Item = (Nanos, u64)> {
         let counts = self.buckets.iter().scan(0, |sum, count| {
             *sum += count;
             Some(*sum)
         });
-        BUCKETS_NS.into_iter().map(Nanos::new).zip(counts)
-    }
-
-    /// The first 10,000 hiccups that are settled.
-    pub fn hiccups(&self) -> &[Hiccup] {
-        &self.kept
+        BUCKETS_US.into_iter().map(Nanos::from_us).zip(counts)
     }
 
     /// How many settled hiccups have that cause, kept or not.
@@ -249,21 +217,6 @@ impl Tally {
     /// began.
     pub fn missed(&self) -> u64 {
         self.missed.saturating_sub(self.stopped.missed)
-    }
-
-    /// Waits that were not collected in time, and of which nothing is known.
-    pub fn lost(&self) -> u64 {
-        self.lost
-    }
-
-    /// From which lateness on a wait is a hiccup.
-    pub fn threshold(&self) -> Nanos {
-        self.threshold
-    }
-
-    /// How many waits were later than the limit, if there is one.
-    pub fn over_limit(&self) -> u64 {
-        self.over_limit
     }
 
     /// How long the thread waited for a CPU, where that is counted.
@@ -287,10 +240,10 @@ impl Tally {
         };
         let (due, woke) = (cause::due(&hiccup), Nanos::new(hiccup.at_ns));
         let stolen = self.readings.around(due, woke);
-        hiccup.stolen_ns = stolen.map(|stolen| stolen.counted.as_ns());
-        hiccup.stolen_within_ns = stolen.map(|stolen| stolen.within.as_ns());
+        hiccup.stolen_ns = stolen.map(|(counted, _)| counted.as_ns());
+        hiccup.stolen_within_ns = stolen.map(|(_, within)| within.as_ns());
         let throttled = self.throttled.around(due, woke).zip(self.quota);
-        hiccup.throttled_ns = throttled.map(|(throttled, _)| throttled.counted.as_ns());
+        hiccup.throttled_ns = throttled.map(|((counted, _), _)| counted.as_ns());
         hiccup.quota = throttled.map(|(_, quota)| quota);
         let first = self.others.partition_point(|(by, _)| *by <= due);
         let last = self.others.partition_point(|(by, _)| *by < woke);
@@ -305,8 +258,8 @@ impl Tally {
             hiccup.cause = cause::cause(&hiccup);
         }
         self.by_cause[hiccup.cause as usize] += 1;
-        if self.kept.len() < KEPT {
-            self.kept.push(hiccup.clone());
+        if self.hiccups.len() < KEPT {
+            self.hiccups.push(hiccup.clone());
         }
         self.news.push(hiccup);
     }
@@ -344,7 +297,7 @@ mod tests {
         let window = tally.take_window();
         assert_eq!((window.n, window.min, window.p50), (1, 400_000, None));
         assert_eq!(tally.take_window(), Late::default());
-        let whole = tally.whole().late();
+        let whole = tally.whole.late();
         assert_eq!((whole.n, whole.min, whole.max), (21, 60_000, 400_000));
         assert!(whole.p50.is_some_and(|p50| (60_000..60_060).contains(&p50)));
     }
@@ -358,7 +311,7 @@ mod tests {
         let counts: Vec<u64> = tally.cumulative().map(|(_, count)| count).collect();
         let expected = [1, 2, 2, 2, 2, 2, 3, 4, 4, 4, 4, 4, 4, 4, 4, 5];
         assert_eq!(counts, expected);
-        assert_eq!(tally.whole().n(), 6);
+        assert_eq!(tally.whole.n(), 6);
     }
 
     #[test]
@@ -379,7 +332,7 @@ mod tests {
         );
         assert_eq!(news[0].at_ns, 2_501_000);
         assert!(tally.take_news().is_empty());
-        assert_eq!(tally.hiccups(), news);
+        assert_eq!(tally.hiccups, news);
         assert_eq!(tally.hiccups_by(Cause::Queued), 1);
         let queued = Some(Nanos::from_us(1_000));
         assert_eq!((tally.hiccups_in_all(), tally.queued()), (2, queued));
@@ -461,22 +414,23 @@ mod tests {
             tally.wake(&wake(4_001, 60, 100));
             tally.without_a_wake(3_998, 0);
             tally.finish();
-            assert_eq!(tally.whole().late().n, 2);
+            assert_eq!(tally.whole.late().n, 2);
             assert_eq!(tally.missed(), 0);
-            assert_eq!((tally.stopped().waits, tally.stopped().missed), (1, 3_998));
+            assert_eq!((tally.stopped.waits, tally.stopped.missed), (1, 3_998));
             assert_eq!(tally.take_news()[0].cause, Cause::OwnStop);
         }
     }
 
     #[test]
     fn a_stop_beyond_the_last_deadline_misses_none_that_is_not_there() {
-        let mut tally = tally().with_deadlines(Some(10));
+        let mut tally = tally();
+        tally.deadlines = Some(10);
         tally.wake(&wake(1, 60, 100));
         tally.went_on(vec![Nanos::from_ms(4_000)]);
         tally.without_a_wake(5, 0);
         tally.wake(&wake(7, 3_993_100, 100));
         tally.without_a_wake(8, 0);
-        assert_eq!((tally.stopped().missed, tally.missed()), (3, 5));
+        assert_eq!((tally.stopped.missed, tally.missed()), (3, 5));
     }
 
     /// Even where every wait is one, for as long as somebody watches.
@@ -503,7 +457,7 @@ mod tests {
         assert_eq!(tally.hiccups_in_all(), 0);
         tally.finish();
         assert_eq!(tally.hiccups_in_all(), 10_005);
-        assert_eq!(tally.hiccups().len(), 10_000);
+        assert_eq!(tally.hiccups.len(), 10_000);
         assert_eq!(tally.take_news().len(), 10_005);
     }
 }

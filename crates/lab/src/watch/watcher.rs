@@ -29,7 +29,8 @@ use crate::host::Stop;
 pub struct Watcher {
     reader: Reader,
     shared: Arc<Shared>,
-    begun: Begun,
+    /// How it began.
+    pub begun: Begun,
     cpu: Option<usize>,
     groups: CpuGroups,
     /// Who had run by now, where looking is cheap.
@@ -97,16 +98,6 @@ impl Watcher {
         ran.retain(|ran| ran.cpu == cpu);
         self.ran = Some(now);
         Some(ran)
-    }
-
-    /// The OS call that waits.
-    pub fn method(&self) -> Method {
-        self.begun.method
-    }
-
-    /// What was counted of the thread before its first wait.
-    pub fn first_counts(&self) -> Counts {
-        self.begun.counts
     }
 
     /// The time since the watch began.
@@ -179,10 +170,12 @@ struct Shared {
 
 /// How the watch began.
 #[derive(Debug)]
-struct Begun {
+pub struct Begun {
     at: Tick,
-    counts: Counts,
-    method: Method,
+    /// What was counted of the thread before its first wait.
+    pub counts: Counts,
+    /// The OS call that waits.
+    pub method: Method,
 }
 
 /// What the thread works on.
@@ -288,15 +281,15 @@ mod tests {
     fn every_deadline_is_met_or_missed_or_lost() {
         let mut watcher = Watcher::start(&settings(200, Some(150)), &Stop::new()).unwrap();
         let period = Nanos::from_us(200);
-        let mut tally = Tally::new(Nanos::from_us(500), period, watcher.first_counts());
+        let mut tally = Tally::new(Nanos::from_us(500), period, watcher.begun.counts);
         while !watcher.is_over() {
             watcher.wait(Nanos::from_ms(5));
             watcher.collect(&mut tally);
         }
         watcher.collect(&mut tally);
-        let late = tally.whole().late();
+        let late = tally.whole.late();
         assert!(late.n > 0 && late.early == 0);
-        assert_eq!(late.n + tally.missed() + tally.lost(), 150);
+        assert_eq!(late.n + tally.missed() + tally.lost, 150);
         assert!(watcher.elapsed() >= Nanos::from_us(200 * 150));
     }
 

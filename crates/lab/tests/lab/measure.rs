@@ -79,7 +79,7 @@ fn every_call_of_a_model_is_late_by_its_slack_and_the_waking() {
     }
     assert!(seen.contains("clock_nanosleep") && seen.contains("timerfd"));
     let lengths = found.iter().filter(|m| m.subject == "timerfd").map(asked);
-    assert!(lengths.eq(ladders::SLEEP_LENGTHS.map(Nanos::as_ns)));
+    assert!(lengths.eq(ladders::SLEEP_LENGTHS_US.map(|us| us * 1_000)));
 }
 
 #[test]
@@ -426,7 +426,7 @@ fn a_longer_rest_ends_later_where_idle_states_are_deep() {
     let cases = ladders::gap_cases(&calls, Effort::Whole, FREE);
     let found = rounds::run(&mut machine, &cases, 1, &mut quiet).unwrap();
     let lengths = found.measurements.iter().map(asked);
-    let all = ladders::GAP_LENGTHS.map(Nanos::as_ns);
+    let all = ladders::GAP_LENGTHS_US.map(|us| us * 1_000);
     assert!(lengths.eq([all, all].concat()));
 }
 

@@ -132,7 +132,7 @@ fn measure(model: &Model, rounds: u32) -> Measured {
 fn a_recording_replays_itself() {
     let model = Model::parse("linux,jitter=0ns,nap=3us").unwrap();
     let first = measure(&model, 1);
-    assert_eq!(first.len(), METHODS.len() * ladders::NAP_LENGTHS.len());
+    assert_eq!(first.len(), METHODS.len() * ladders::NAP_LENGTHS_US.len());
     let banks = first.iter().map(|(method, asked, late, cpu)| Bank {
         method: method.parse().unwrap(),
         asked: Nanos::new(*asked),

@@ -1,7 +1,5 @@
 //! What can be done, what it is expected to change, and a line to copy.
 
-use std::borrow::Cow;
-
 use punctual_core::Nanos;
 use punctual_record::{Advice, Change, Disturbance, DoctorFindings, Remedy, Situation};
 
@@ -17,17 +15,17 @@ pub(super) fn in_words(findings: &DoctorFindings) -> Vec<Advice> {
         .map(|remedy| {
             let (what, expected, line) = words(remedy, &findings.situation, disturbance);
             Advice {
-                what: what.into_owned(),
+                what,
                 expected,
                 gain_ns: remedy.gain_ns().and_then(|gain| u64::try_from(gain).ok()),
-                line: line.into_owned(),
+                line: line.to_owned(),
             }
         })
         .collect()
 }
 
 /// What to do, what it is expected to change, and a line to copy.
-type Words = (Cow<'static, str>, String, Cow<'static, str>);
+type Words = (String, String, &'static str);
 
 fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> Words {
     let scheduling = situation.scheduling.as_deref().unwrap_or_default();
@@ -37,14 +35,14 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
         Remedy::CloseOthers(share) => (
             "Close what else runs on this CPU, or measure on another.".into(),
             format!("others had {:.0} % of it meanwhile", share * 100.0),
-            "punctual doctor --cpu N".into(),
+            "punctual doctor --cpu N",
         ),
         Remedy::UnsharedCpus(share) => (
             "Have CPUs of this virtual machine that its host gives to nobody else: dedicated or pinned ones. Nothing inside \
              it helps."
                 .into(),
             format!("the hypervisor had {:.1} % of them meanwhile", share * 100.0),
-            "vmstat 1  # st is the share that was stolen".into(),
+            "vmstat 1  # st is the share that was stolen",
         ),
         Remedy::PreemptAtOnce(queued) => (
             format!(
@@ -54,20 +52,18 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
                     Some("lazy") => "for a tick, if another CPU wakes it",
                     _ => "until who runs comes out of the kernel, or to a place where it looks",
                 }
-            )
-            .into(),
+            ),
             format!("{}; how much of that is due to it was not measured", waited(*queued)),
-            "echo full | sudo tee /sys/kernel/debug/sched/preempt  # for ever: preempt=full at boot".into(),
+            "echo full | sudo tee /sys/kernel/debug/sched/preempt  # for ever: preempt=full at boot",
         ),
         Remedy::KernelScheduler => (
             format!(
                 "Try it with the kernel's own scheduler: sched_ext is {}, which no prediction here knows.",
                 situation.host.sched_ext.as_deref().unwrap_or_default()
-            )
-            .into(),
+            ),
             not_measured(),
             // Kernel documentation, "Extensible Scheduler Class".
-            "echo S | sudo tee /proc/sysrq-trigger  # takes it out".into(),
+            "echo S | sudo tee /proc/sysrq-trigger  # takes it out",
         ),
         Remedy::FastClock(read) => {
             let host = &situation.host;
@@ -80,14 +76,12 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
                     false => format!(
                         "Find out why the kernel does not trust the TSC, and reads the clock from {source}."
                     ),
-                }
-                .into(),
+                },
                 format!("a reading takes {read}, and every wait takes some; the TSC's was not measured"),
                 match has_tsc {
                     true => "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource",
                     false => "sudo dmesg | grep -i tsc",
-                }
-                .into(),
+                },
             )
         }
         Remedy::UseLibrary { late, cpu_fraction } => (
@@ -100,17 +94,17 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
                 ),
                 None => measured(*late, situation),
             },
-            "cargo add punctual --git URL  # URL: where you cloned this from; then: punctual::sleep(Duration::from_millis(1));".into(),
+            "cargo add punctual --git URL  # URL: where you cloned this from; then: punctual::sleep(Duration::from_millis(1));",
         ),
         Remedy::LowerSlack { slack_ns, late_ns } => (
             "Lower the timer slack of the program.".into(),
             format!("{} of the {} are slack", duration(*slack_ns), duration(*late_ns)),
-            "punctual exec --slack 1ns -- COMMAND".into(),
+            "punctual exec --slack 1ns -- COMMAND",
         ),
         Remedy::HighResolutionTimer(late) => (
             "Wait on a high-resolution timer, which needs no request for a timer interval.".into(),
             measured(*late, situation),
-            "CreateWaitableTimerExW(NULL, NULL, CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, TIMER_ALL_ACCESS);".into(),
+            "CreateWaitableTimerExW(NULL, NULL, CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, TIMER_ALL_ACCESS);",
         ),
         Remedy::RequestInterval {
             interval,
@@ -121,14 +115,11 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
                 true => format!(
                     "Ask for a timer interval of {interval} in your own process: since Windows 10 2004 another's \
                      request, or a timer tool, does not help it."
-                )
-                .into(),
-                false => {
-                    format!("Ask for a timer interval of {interval}; it counts for all processes.").into()
-                }
+                ),
+                false => format!("Ask for a timer interval of {interval}; it counts for all processes."),
             },
             predicted(*late),
-            "timeBeginPeriod(1);  /* and timeEndPeriod(1); when it is over */".into(),
+            "timeBeginPeriod(1);  /* and timeEndPeriod(1); when it is over */",
         ),
         Remedy::HonourRequests(late) => (
             "Opt out of timer throttling (4, IGNORE_TIMER_RESOLUTION, off): this process has told Windows to ignore \
@@ -136,8 +127,7 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
                 .into(),
             late.map_or_else(not_measured, predicted),
             "SetProcessInformation(GetCurrentProcess(), ProcessPowerThrottling, \
-             &(PROCESS_POWER_THROTTLING_STATE){1, 4, 0}, 12);"
-                .into(),
+             &(PROCESS_POWER_THROTTLING_STATE){1, 4, 0}, 12);",
         ),
         Remedy::QualityOfService(Change { from_ns, to_ns }) => (
             "Give the thread the quality of service user-interactive, whose latency tier is 0.".into(),
@@ -146,24 +136,23 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
                 duration(*to_ns),
                 duration(*from_ns)
             ),
-            "pthread_set_qos_class_self_np(QOS_CLASS_USER_INTERACTIVE, 0);".into(),
+            "pthread_set_qos_class_self_np(QOS_CLASS_USER_INTERACTIVE, 0);",
         ),
         Remedy::RealTimePolicy(queued) => (
             "Run the program under a real-time policy: it need not wait for a CPU, and has no slack.".into(),
             waited(*queued),
             match situation.real_time {
                 // As a thread of this user was granted it.
-                Some(Ok(())) => "chrt -f 1 COMMAND".into(),
-                _ => "sudo chrt -f 1 COMMAND".into(),
+                Some(Ok(())) => "chrt -f 1 COMMAND",
+                _ => "sudo chrt -f 1 COMMAND",
             },
         ),
         Remedy::OrdinaryPriority(queued) => (
             format!(
                 "Run it at an ordinary priority: this process has {scheduling}, and others come before it."
-            )
-            .into(),
+            ),
             queued.map_or_else(not_measured, waited),
-            "sudo renice -n 0 -p PID; sudo chrt -o -p 0 PID".into(),
+            "sudo renice -n 0 -p PID; sudo chrt -o -p 0 PID",
         ),
         Remedy::NoDeepIdle {
             most_ns,
@@ -177,26 +166,25 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
                 duration(*wake_ns),
                 situation.host.deepest_idle_state.as_deref().unwrap_or_default()
             ),
-            r"sudo bash -c 'exec 3>/dev/cpu_dma_latency; printf \\0\\0\\0\\0 >&3; sleep infinity'".into(),
+            r"sudo bash -c 'exec 3>/dev/cpu_dma_latency; printf \\0\\0\\0\\0 >&3; sleep infinity'",
         ),
         Remedy::PollBeforeHalt(wake) => (
             "Let idle CPUs of this virtual machine poll for a while before they halt; it costs the host CPU time.".into(),
             some_of(*wake),
-            "echo 200000 | sudo tee /sys/module/haltpoll/parameters/guest_halt_poll_ns".into(),
+            "echo 200000 | sudo tee /sys/module/haltpoll/parameters/guest_halt_poll_ns",
         ),
         Remedy::PerformanceGovernor(wake) => (
             format!(
                 "Use the frequency governor performance; {} lets CPUs wake up slow.",
                 situation.host.governor.as_deref().unwrap_or_default()
-            )
-            .into(),
+            ),
             wake.map_or_else(not_measured, some_of),
-            "sudo cpupower frequency-set -g performance".into(),
+            "sudo cpupower frequency-set -g performance",
         ),
         Remedy::PlugIn => (
             "Plug the computer in, and look again: on its battery it saves power where it can.".into(),
             not_measured(),
-            "punctual doctor".into(),
+            "punctual doctor",
         ),
     }
 }
@@ -216,11 +204,9 @@ fn lift_quota(disturbance: &Disturbance) -> Words {
         format!(
             "Raise or lift the CPU quota of the cgroup: {}.",
             warnings::quota(disturbance).unwrap_or_default()
-        )
-        .into(),
+        ),
         expected,
-        "echo max > /sys/fs/cgroup/GROUP/cpu.max  # version 1: echo -1 > .../cpu.cfs_quota_us"
-            .into(),
+        "echo max > /sys/fs/cgroup/GROUP/cpu.max  # version 1: echo -1 > .../cpu.cfs_quota_us",
     )
 }
 

@@ -351,7 +351,7 @@ fn of_subject(run: &Run, subject: &str, group: &[Row<'_, Robustness>]) -> Figure
         written: units::error_percent,
         scale: SCALE,
     };
-    figure(&format!("robustness-{subject}"), map.draw(run))
+    figure(&format!("robustness-{subject}"), map.draw(Some(run)))
 }
 
 fn error_of(m: Row<'_, Robustness>) -> Option<f64> {

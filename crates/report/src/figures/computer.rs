@@ -23,7 +23,7 @@ pub(super) fn doctor(run: &Run) -> Option<Figure> {
     let [measured, by_rule] = [0, 4].map(Look::nth);
     let row = |m: &Row<'_, Doctor>| {
         let predicted = m.predicted_late_ns;
-        let predicted = predicted.map(|ns| Mark::At(by_rule, ns as f64, 0));
+        let predicted = predicted.map(|ns| Mark::at(by_rule, ns as f64, 0));
         let marks = std::iter::once(Mark::of(m, measured)).chain(predicted);
         let asked = units::nominal_fine(asked_ns(m.of));
         (format!("{asked} {}", m.subject), marks.collect())

@@ -60,28 +60,22 @@ pub(super) struct Scale {
 }
 
 impl HeatMap<'_> {
-    /// Draws it, with the machine of `run` below.
-    pub(super) fn draw(&self, run: &Run) -> String {
-        self.sheet().draw(run, |canvas| self.draw_on(canvas))
-    }
-
-    /// Draws it, where the caption tells of the machines.
-    pub(super) fn draw_of_several(&self) -> String {
-        self.sheet().draw_of_several(|canvas| self.draw_on(canvas))
-    }
-
-    fn sheet(&self) -> Sheet {
-        Sheet::new(&self.title, &self.caption, self.bottom() - TOP + AXIS)
-    }
-
-    fn draw_on(&self, canvas: &Canvas) -> Drawn {
-        for (r, (_, values)) in self.rows.iter().enumerate() {
-            for (c, value) in values.iter().enumerate() {
-                self.cell(canvas, (r, c), *value)?;
+    /// Draws it, with the machine of a run below; without one, the caption tells of the machines.
+    pub(super) fn draw(&self, run: Option<&Run>) -> String {
+        let sheet = Sheet::new(&self.title, &self.caption, self.bottom() - TOP + AXIS);
+        let drawing = |canvas: &Canvas| {
+            for (r, (_, values)) in self.rows.iter().enumerate() {
+                for (c, value) in values.iter().enumerate() {
+                    self.cell(canvas, (r, c), *value)?;
+                }
             }
+            self.axes(canvas)?;
+            self.scale.draw(canvas, self.right() + 50)
+        };
+        match run {
+            Some(run) => sheet.draw(run, drawing),
+            None => sheet.draw_of_several(drawing),
         }
-        self.axes(canvas)?;
-        self.scale.draw(canvas, self.right() + 50)
     }
 
     fn column(&self) -> i32 {

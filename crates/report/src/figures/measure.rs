@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 use punctual_record::experiment::{Clocks, Cores, Gap, Lengths, Load, Timers, Yield};
-use punctual_record::{Measurement, Mode, Run, nearest_rank};
+use punctual_record::{Measurement, Run, nearest_rank};
 
 use super::axis::{Axis, LEAST_NS};
 use super::chart::{Canvas, Chart, Drawn, GREY, Place, text_width, write};
@@ -15,7 +15,7 @@ use super::rows::{Mark, RowChart};
 use super::style::Look;
 use super::{Figure, figure, svg};
 use crate::histogram::{name as name_of_mode, named, usual};
-use crate::select::{self, Row, asked_ns};
+use crate::select::{self, Row, Sleeps, asked_ns};
 use crate::units;
 
 /// What the two marks of a clock are, and how far below the middle of its row.
@@ -36,7 +36,7 @@ pub(super) fn clocks(run: &Run) -> Option<Figure> {
         };
         let marks = typical_step(m.of).into_iter().zip(MARKS).enumerate();
         let marks =
-            marks.filter_map(|(k, (ns, (_, below)))| Some(Mark::At(Look::nth(k), ns?, below)));
+            marks.filter_map(|(k, (ns, (_, below)))| Some(Mark::at(Look::nth(k), ns?, below)));
         (format!("{}{tick}", m.subject), marks.collect())
     };
     let chart = RowChart {
@@ -112,33 +112,11 @@ pub(super) fn timers(run: &Run) -> Vec<Figure> {
     .collect()
 }
 
-struct Sleeps<'r> {
-    arming: &'r str,
-    asked_ns: f64,
-    /// How long the timer rule in force makes a sleep, if waking up cost nothing.
-    predicted_ns: Option<f64>,
-    slept_ns: Vec<i64>,
-    modes: Vec<Mode>,
-}
-
 /// The sleeps of each way to begin them.
 fn panels<'r>(group: &[Row<'r, Timers>]) -> Vec<Sleeps<'r>> {
-    select::grouped(group.iter().copied(), |m| m.of.arming.as_str())
-        .into_iter()
-        .map(|(arming, rounds)| {
-            let (slept_ns, modes) = select::lengths(&rounds);
-            let late_ns = rounds.iter().find_map(|m| m.predicted_late_ns);
-            let asked_ns = rounds.first().map_or(0.0, |m| asked_ns(m.of));
-            Sleeps {
-                arming,
-                asked_ns,
-                predicted_ns: late_ns.map(|late_ns| asked_ns + late_ns as f64),
-                slept_ns,
-                modes,
-            }
-        })
-        .filter(|panel| !panel.slept_ns.is_empty())
-        .collect()
+    let armings = select::grouped(group.iter().copied(), |m| m.of.arming.as_str());
+    let panels = armings.iter().filter_map(|(_, rounds)| Sleeps::of(rounds));
+    panels.collect()
 }
 
 fn sleeps_of(run: &Run, call: &str, asked_ns: f64, group: &[Row<'_, Timers>]) -> Option<Figure> {

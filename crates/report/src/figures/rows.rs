@@ -81,12 +81,14 @@ pub(super) struct RowChart<'a> {
     pub(super) beside: i32,
 }
 
-/// What is drawn in a row.
-pub(super) enum Mark {
-    /// A marker, so far below the middle of the row.
-    At(Look, f64, i32),
-    /// A marker, a box up to the second, and a line up to the third.
-    Percentiles(Look, [Option<f64>; 3]),
+/// What is drawn in a row: a marker, a box up to the second value, and a line up to the third.
+pub(super) struct Mark {
+    look: Look,
+    /// How far below the middle of the row.
+    below: i32,
+    /// What each of the values is called.
+    names: [&'static str; 3],
+    values: [Option<f64>; 3],
 }
 
 impl Mark {
@@ -95,36 +97,34 @@ impl Mark {
     pub(super) fn of(m: &Measurement, look: Look) -> Self {
         let typical = select::typical_ns(m);
         let [p90, p99] = [m.late_ns.p90, m.late_ns.p99].map(|late| late.map(|ns| ns as f64));
-        Self::Percentiles(look, [typical, p90, p99])
+        Self {
+            look,
+            below: 0,
+            names: ["typical: ", "p90: ", "p99: "],
+            values: [typical, p90, p99],
+        }
     }
 
-    fn values(&self) -> [Option<f64>; 3] {
-        match self {
-            Self::At(_, ns, _) => [Some(*ns), None, None],
-            Self::Percentiles(_, all) => *all,
+    /// A marker alone, so far below the middle of the row.
+    pub(super) fn at(look: Look, ns: f64, below: i32) -> Self {
+        Self {
+            look,
+            below,
+            names: [""; 3],
+            values: [Some(ns), None, None],
         }
     }
 
     /// What it stands for, in the row of this name.
     fn in_words(&self, row: &str) -> String {
-        let names: &[&str] = match self {
-            Self::At(..) => &[""],
-            Self::Percentiles(..) => &["typical: ", "p90: ", "p99: "],
-        };
-        let known = names.iter().zip(self.values());
+        let known = self.names.iter().zip(self.values);
         let known =
             known.filter_map(|(name, ns)| Some(format!("\n{name}{}", units::duration(ns?))));
         row.to_owned() + &known.collect::<String>()
     }
 
     fn draw(&self, canvas: &Canvas, at: impl Fn(f64) -> Pixel) -> Drawn {
-        let (look, all) = match self {
-            Self::At(look, ns, below) => {
-                let (x, y) = at(*ns);
-                return look.marker(canvas, (x, y + below));
-            }
-            Self::Percentiles(look, all) => (*look, all.map(|ns| ns.map(&at))),
-        };
+        let (look, all) = (self.look, self.values.map(|ns| ns.map(&at)));
         let [Some(typical), p90, p99] = all else {
             return Ok(());
         };
@@ -141,7 +141,7 @@ impl Mark {
             canvas.draw(&Rectangle::new(corners, look.colour.mix(0.35).filled()))?;
             canvas.draw(&Rectangle::new(corners, look.colour.stroke_width(2)))?;
         }
-        look.marker(canvas, typical)
+        look.marker(canvas, (typical.0, typical.1 + self.below))
     }
 }
 
@@ -152,7 +152,7 @@ impl RowChart<'_> {
         let rows = Rows::new(&names, self.high);
         let sheet = Sheet::new(self.title, &self.caption, rows.height());
         let marks = self.rows.iter().flat_map(|(_, marks)| marks);
-        let x = Axis::log_ns(self.x, marks.flat_map(Mark::values).flatten());
+        let x = Axis::log_ns(self.x, marks.flat_map(|mark| mark.values).flatten());
         sheet.draw(run, |canvas| {
             let (chart, place) = rows.chart(canvas, &x, self.beside)?;
             for (i, (name, marks)) in self.rows.iter().enumerate() {

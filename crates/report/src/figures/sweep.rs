@@ -42,16 +42,14 @@ fn map(sweep: &Sweep, [x, y]: [usize; 2]) -> Figure {
             ),
             RATIO,
         ),
-        By::Figure { figure, .. } => (
-            format!(
-                "{}, the mean of all cells there",
-                figure_in_words(&sweep.by)
-            ),
-            spanning(
-                figure,
-                rows.iter().flat_map(|row| row.1.iter().copied().flatten()),
-            ),
-        ),
+        By::Figure { figure, .. } => {
+            let what = figure_in_words(&sweep.by);
+            let values = rows.iter().flat_map(|row| row.1.iter().copied().flatten());
+            (
+                format!("{what}, the mean of all cells there"),
+                spanning(figure, values),
+            )
+        }
     };
     let map = HeatMap {
         title: format!("{}: {} by {}", sweep.title, up.name, across.name),
@@ -62,10 +60,8 @@ fn map(sweep: &Sweep, [x, y]: [usize; 2]) -> Figure {
         written: scale.written,
         scale,
     };
-    figure(
-        &format!("map-{}-{}", across.name, up.name),
-        map.draw_of_several(),
-    )
+    let name = format!("map-{}-{}", across.name, up.name);
+    figure(&name, map.draw(None))
 }
 
 /// A scale of whole powers of ten.
@@ -77,17 +73,14 @@ fn spanning(figure: &str, values: impl Iterator<Item = f64> + Clone) -> Scale {
         true => (least, most.max(least + 1.0)),
         false => (0.0, 1.0),
     };
+    let (name, written): (_, fn(f64) -> String) = match figure.contains("_ns") {
+        true => ("length", units::duration),
+        false => ("figure", units::ratio),
+    };
     Scale {
-        name: if figure.contains("_ns") {
-            "length"
-        } else {
-            "figure"
-        },
+        name,
         ends: (least, most),
         parts: (most - least) as i32,
-        written: match figure.contains("_ns") {
-            true => units::duration,
-            false => units::ratio,
-        },
+        written,
     }
 }

@@ -4,7 +4,7 @@ use punctual_record::experiment::{Clocks, Cores, Gap, Load, Sleep, Timers, Yield
 use punctual_record::{OfExperiment, Run, nearest_rank};
 
 use super::{Verdict, typical_in_words};
-use crate::select::{self, Row, asked_ns};
+use crate::select::{self, Row, Sleeps, asked_ns};
 use crate::tables::columns::{MAX, P50, P90, P99, SUBJECT, named};
 use crate::tables::growth;
 use crate::tables::table::{Cell, Table};
@@ -263,17 +263,13 @@ pub(super) fn timers(run: &Run) -> Option<Verdict> {
         "{} asked for {} takes {} in the median{}.",
         first.call,
         units::nominal(first.asked_ns),
-        units::fine(first.median_ns),
-        first.in_ticks()
+        figures(first)[0],
+        in_ticks(first)
     )];
     let random = told.iter().find(|told| told.arming == "random-phase");
     sentences.extend(random.filter(|told| told.call == first.call).map(|random| {
-        format!(
-            "Begun at a random moment it takes {} in the median, from {} to {}.",
-            units::fine(random.median_ns),
-            units::fine(random.ends_ns.0),
-            units::fine(random.ends_ns.1)
-        )
+        let [median, least, most] = figures(random);
+        format!("Begun at a random moment it takes {median} in the median, from {least} to {most}.")
     }));
     let next = "Next: punctual doctor says why it is as long as that, and what helps; --full has all rounds.";
     let table = Table::new("", &told)
@@ -281,9 +277,9 @@ pub(super) fn timers(run: &Run) -> Option<Verdict> {
             format!("{}, {}", told.call, told.arming)
         })
         .column("asked", |told| units::nominal(told.asked_ns))
-        .column("p50", |told| units::fine(told.median_ns))
-        .column("min", |told| units::fine(told.ends_ns.0))
-        .column("max", |told| units::fine(told.ends_ns.1))
+        .each([("p50", 0), ("min", 1), ("max", 2)], |told, which| {
+            figures(told)[*which].clone()
+        })
         .column("predicted", |told| told.predicted_ns.map(units::fine));
     Some(Verdict::new(sentences, next).told(
         table,
@@ -292,43 +288,22 @@ pub(super) fn timers(run: &Run) -> Option<Verdict> {
     ))
 }
 
-/// The sleeps of one kind, of all rounds.
-struct Sleeps<'r> {
-    call: &'r str,
-    arming: &'r str,
-    asked_ns: f64,
-    median_ns: f64,
-    ends_ns: (f64, f64),
-    /// How many ticks most of them are long, and how many most are.
-    ticks: Option<(u64, f64)>,
-    predicted_ns: Option<f64>,
+/// How many ticks most of them are long, and how many most are.
+fn in_ticks(sleeps: &Sleeps) -> String {
+    let modes = sleeps.modes.iter();
+    let most = modes.max_by(|a, b| a.share.total_cmp(&b.share));
+    let ticks = most.and_then(|mode| Some((mode.ticks?, mode.share)));
+    ticks.map_or_else(String::new, |(ticks, share)| {
+        let ticks = prose::counted(ticks, "tick");
+        format!(", {} % of them {ticks}", units::percent(share))
+    })
 }
 
-impl<'r> Sleeps<'r> {
-    fn of(rows: &[Row<'r, Timers>]) -> Option<Self> {
-        let first = rows.first()?;
-        let (mut slept, modes) = select::lengths(rows);
-        slept.sort_unstable();
-        let asked_ns = asked_ns(first.of);
-        let most = modes.iter().max_by(|a, b| a.share.total_cmp(&b.share));
-        let late_ns = rows.iter().find_map(|row| row.m.predicted_late_ns);
-        Some(Self {
-            call: &first.m.subject,
-            arming: &first.of.arming,
-            asked_ns,
-            median_ns: nearest_rank(&slept, 500)? as f64,
-            ends_ns: (*slept.first()? as f64, *slept.last()? as f64),
-            ticks: most.and_then(|mode| Some((mode.ticks?, mode.share))),
-            predicted_ns: late_ns.map(|late_ns| asked_ns + late_ns as f64),
-        })
-    }
-
-    fn in_ticks(&self) -> String {
-        self.ticks.map_or_else(String::new, |(ticks, share)| {
-            let ticks = prose::counted(ticks, "tick");
-            format!(", {} % of them {ticks}", units::percent(share))
-        })
-    }
+/// The median, the shortest and the longest.
+fn figures(sleeps: &Sleeps) -> [String; 3] {
+    let slept = &sleeps.slept_ns;
+    let median = nearest_rank(slept, 500).unwrap_or_default();
+    [median, slept[0], slept[slept.len() - 1]].map(units::fine)
 }
 
 /// The length that people ask about.

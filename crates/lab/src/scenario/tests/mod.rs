@@ -154,7 +154,7 @@ fn survives(text: &str) {
     if let Err(error) = read("mutant", text) {
         let shown = error.to_string();
         assert!(!shown.contains('\n') && shown.len() < 2_000, "{shown}");
-        assert!(error.line() <= 1 + text.lines().count(), "{shown}");
+        assert!(error.line <= 1 + text.lines().count(), "{shown}");
     }
 }
 

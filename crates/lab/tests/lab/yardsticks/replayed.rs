@@ -275,7 +275,7 @@ fn recording(model: &Model, seed: u64) -> Result<Recorded, String> {
     let mut machine = SimMachine::new(model.clone(), seed);
     let mut banks = Vec::new();
     for method in ladders::nap_methods(&machine, &facts) {
-        for asked in ladders::NAP_LENGTHS {
+        for asked in ladders::NAP_LENGTHS_US.map(Nanos::from_us) {
             let mut ops = vec![];
             let mut worked = Nanos::ZERO;
             for _ in 0..NAPS {
@@ -348,7 +348,7 @@ fn drawn(name: &str, nap: impl Fn(Method, u64, &mut dyn FnMut(u64) -> u64) -> (u
     let mut below = |bound| random.below(Time::from_ns(bound)).floor_ns();
     let mut banks = Vec::new();
     for method in methods {
-        for asked in ladders::NAP_LENGTHS {
+        for asked in ladders::NAP_LENGTHS_US.map(Nanos::from_us) {
             let naps: Vec<_> = (0..NAPS)
                 .map(|_| nap(method, asked.as_ns(), &mut below))
                 .collect();
