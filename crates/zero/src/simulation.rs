@@ -227,14 +227,20 @@ impl Grid {
     /// Where there are many, less of it: what contends for a line there takes long to
     /// simulate.
     pub fn usual(cpus: usize) -> Self {
-        let (factor, locks, batches) = match cpus > LARGE {
-            true => (4, LOCKS_WHERE_LARGE, BATCHES_WHERE_LARGE),
-            false => (2, LOCKS, BATCHES),
-        };
+        use Batch::{Growing, Half, One, TwiceWorkers, Workers};
+        use LockKind::{Counter, Mcs, Mutex, Tas, Ticket};
+        let is_large = cpus > LARGE;
+        let mut locks = vec![Tas, Ticket, Mcs, Mutex, Counter];
+        let mut batches = vec![One, Workers, TwiceWorkers, Half, Batch::GUIDED, Growing];
+        if is_large {
+            // A ticket lock is as bad as test-and-set there.
+            locks.retain(|lock| *lock != Ticket);
+            batches.retain(|batch| !matches!(batch, TwiceWorkers | Growing));
+        }
         Self {
-            threads: steps(cpus, factor),
-            locks: locks.to_vec(),
-            batches: batches.to_vec(),
+            threads: steps(cpus, if is_large { 4 } else { 2 }),
+            locks,
+            batches,
             dequeue: Dequeue::Range,
             returns: None,
         }
@@ -265,31 +271,6 @@ impl Grid {
 }
 
 const LARGE: usize = 100;
-
-const LOCKS: &[LockKind] = &[
-    LockKind::Tas,
-    LockKind::Ticket,
-    LockKind::Mcs,
-    LockKind::Mutex,
-    LockKind::Counter,
-];
-const BATCHES: &[Batch] = &[
-    Batch::One,
-    Batch::Workers,
-    Batch::TwiceWorkers,
-    Batch::Half,
-    Batch::GUIDED,
-    Batch::Growing,
-];
-
-/// Without a ticket lock, which is as bad as test-and-set.
-const LOCKS_WHERE_LARGE: &[LockKind] = &[
-    LockKind::Tas,
-    LockKind::Mcs,
-    LockKind::Mutex,
-    LockKind::Counter,
-];
-const BATCHES_WHERE_LARGE: &[Batch] = &[Batch::One, Batch::Workers, Batch::Half, Batch::GUIDED];
 
 /// 1, and that many times more each, and the last one.
 fn steps(last: usize, factor: usize) -> Vec<usize> {

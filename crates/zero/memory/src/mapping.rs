@@ -100,11 +100,6 @@ impl Mapping {
         })
     }
 
-    /// Its length in bytes, a multiple of [`PAGE`].
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
     /// Its length in pages of [`PAGE`] bytes.
     pub fn pages(&self) -> usize {
         self.bytes / PAGE
@@ -133,72 +128,6 @@ impl Mapping {
             .map_err(|cause| Error::io("unmapping memory", &cause))
     }
 
-    /// The words of some pages.
-    ///
-    /// # Panics
-    /// When there are no such pages.
-    fn words(&self, pages: Range<usize>) -> &[AtomicUsize] {
-        self.check(&pages);
-        let words = (pages.end - pages.start) * WORDS;
-        // SAFETY: the pages lie within the mapping, which lives as long as the
-        // reference. Whoever else reaches these bytes does so as the head of
-        // this file says, so that they may be seen as atomic words.
-        unsafe {
-            let first = self.start.add(pages.start * PAGE).cast();
-            std::slice::from_raw_parts(first.as_ptr(), words)
-        }
-    }
-
-    /// Where some pages begin, and their length in bytes.
-    ///
-    /// # Panics
-    /// When there are no such pages.
-    pub(super) fn span(&self, pages: Range<usize>) -> (NonNull<u8>, usize) {
-        self.check(&pages);
-        // SAFETY: the first page lies within the mapping, or at its end.
-        let start = unsafe { self.start.add(pages.start * PAGE) };
-        (start, (pages.end - pages.start) * PAGE)
-    }
-
-    fn check(&self, pages: &Range<usize>) {
-        assert!(
-            pages.start <= pages.end && pages.end <= self.pages(),
-            "pages {pages:?} of a mapping of {}",
-            self.pages()
-        );
-    }
-
-    /// To be called once.
-    fn release(&self) -> io::Result<()> {
-        // SAFETY: this is what `map` returned, and nothing refers to it any
-        // more: references to words borrow the mapping, which ends.
-        unsafe { platform::unmap(self.whole, self.whole_bytes) }
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // It can fail for want of memory in the kernel only, and then the pages
-        // stay where they are.
-        let _ = self.release();
-    }
-}
-
-// SAFETY: the memory belongs to the process and not to a thread.
-unsafe impl Send for Mapping {}
-
-// SAFETY: the head of this file says why bytes may be touched by several threads
-// at once; the fields do not change.
-unsafe impl Sync for Mapping {}
-
-/// The words of a page.
-const WORDS: usize = PAGE / size_of::<usize>();
-
-/// The most that one thing in memory may have (the standard library's `pointer`,
-/// `add`).
-const MOST: usize = isize::MAX as usize;
-
-impl Mapping {
     /// Writes a word that is not zero to each of these pages, which gives each
     /// one its memory.
     ///
@@ -281,7 +210,71 @@ impl Mapping {
         let index = self.words(pages).chunks_exact(WORDS).position(found)?;
         Some(first + index)
     }
+
+    /// The words of some pages.
+    ///
+    /// # Panics
+    /// When there are no such pages.
+    fn words(&self, pages: Range<usize>) -> &[AtomicUsize] {
+        self.check(&pages);
+        let words = (pages.end - pages.start) * WORDS;
+        // SAFETY: the pages lie within the mapping, which lives as long as the
+        // reference. Whoever else reaches these bytes does so as the head of
+        // this file says, so that they may be seen as atomic words.
+        unsafe {
+            let first = self.start.add(pages.start * PAGE).cast();
+            std::slice::from_raw_parts(first.as_ptr(), words)
+        }
+    }
+
+    /// Where some pages begin, and their length in bytes.
+    ///
+    /// # Panics
+    /// When there are no such pages.
+    pub(super) fn span(&self, pages: Range<usize>) -> (NonNull<u8>, usize) {
+        self.check(&pages);
+        // SAFETY: the first page lies within the mapping, or at its end.
+        let start = unsafe { self.start.add(pages.start * PAGE) };
+        (start, (pages.end - pages.start) * PAGE)
+    }
+
+    fn check(&self, pages: &Range<usize>) {
+        assert!(
+            pages.start <= pages.end && pages.end <= self.pages(),
+            "pages {pages:?} of a mapping of {}",
+            self.pages()
+        );
+    }
+
+    /// To be called once.
+    fn release(&self) -> io::Result<()> {
+        // SAFETY: this is what `map` returned, and nothing refers to it any
+        // more: references to words borrow the mapping, which ends.
+        unsafe { platform::unmap(self.whole, self.whole_bytes) }
+    }
 }
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // It can fail for want of memory in the kernel only, and then the pages
+        // stay where they are.
+        let _ = self.release();
+    }
+}
+
+// SAFETY: the memory belongs to the process and not to a thread.
+unsafe impl Send for Mapping {}
+
+// SAFETY: the head of this file says why bytes may be touched by several threads
+// at once; the fields do not change.
+unsafe impl Sync for Mapping {}
+
+/// The words of a page.
+const WORDS: usize = PAGE / size_of::<usize>();
+
+/// The most that one thing in memory may have (the standard library's `pointer`,
+/// `add`).
+const MOST: usize = isize::MAX as usize;
 
 /// The lowest bit of each byte.
 const LOW_BITS: usize = usize::MAX / 0xFF;
@@ -309,7 +302,7 @@ mod tests {
     fn whole_pages_are_mapped() {
         for (bytes, pages) in [(1, 1), (PAGE, 1), (PAGE + 1, 2), (1 << 20, 256)] {
             let mapping = Mapping::new(bytes).unwrap();
-            assert_eq!((mapping.pages(), mapping.bytes()), (pages, pages * PAGE));
+            assert_eq!((mapping.pages(), mapping.bytes), (pages, pages * PAGE));
             assert_eq!(mapping.first_dirty(0..pages), None);
             mapping.unmap().unwrap();
         }

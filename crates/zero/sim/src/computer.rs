@@ -2,7 +2,7 @@
 //! futexes.
 
 use std::cell::RefCell;
-use std::fmt;
+use std::future::poll_fn;
 use std::ops::Range;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -17,10 +17,10 @@ use super::lines::Access;
 use super::world::{Wanted, World};
 
 /// A simulated computer. Its workers share it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct SimComputer(Rc<RefCell<World>>);
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct SimLine {
     computer: SimComputer,
     line: usize,
@@ -62,41 +62,23 @@ impl SimComputer {
         self.0.borrow()
     }
 
-    /// Asks for something, and is ready when it is done.
-    pub(crate) fn operation(&self, wanted: Wanted) -> Operation<'_> {
-        Operation {
-            world: &self.0,
-            wanted: Some(wanted),
-        }
-    }
-}
-
-/// Something that a worker asks its computer for; what was there before.
-#[derive(Debug)]
-#[must_use = "nothing is asked for before it is awaited"]
-pub(crate) struct Operation<'a> {
-    world: &'a RefCell<World>,
-    /// Until it has been asked for.
-    wanted: Option<Wanted>,
-}
-
-impl Future for Operation<'_> {
-    type Output = u64;
-
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<u64> {
-        match self.wanted.take() {
-            Some(wanted) => match self.world.borrow_mut().begin(wanted) {
+    /// Asks for something, and is ready when it is done: with what was there before.
+    pub(crate) fn operation(&self, wanted: Wanted) -> impl Future<Output = u64> {
+        // Until it has been asked for.
+        let mut wanted = Some(wanted);
+        poll_fn(move |_| match wanted.take() {
+            Some(wanted) => match self.0.borrow_mut().begin(wanted) {
                 Some(answer) => Poll::Ready(answer),
                 None => Poll::Pending,
             },
             // A worker only runs when what it asked for is done.
-            None => Poll::Ready(self.world.borrow().answer()),
-        }
+            None => Poll::Ready(self.0.borrow().answer()),
+        })
     }
 }
 
 impl SimLine {
-    fn access(&self, word: usize, access: Access) -> Operation<'_> {
+    fn access(&self, word: usize, access: Access) -> impl Future<Output = u64> {
         self.computer.operation(Wanted::Access {
             line: self.line,
             word,
@@ -203,18 +185,6 @@ impl Computer for SimComputer {
     }
 }
 
-impl fmt::Debug for SimComputer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SimComputer")
-    }
-}
-
-impl fmt::Debug for SimLine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SimLine({})", self.line)
-    }
-}
-
 /// `library/std/src/sys/sync/mutex/futex.rs` (Rust 1.95), step by step: a lock
 /// that anybody can snatch while those who sleep wake up.
 #[derive(Clone, Debug)]
@@ -232,13 +202,6 @@ const CONTENDED: u64 = 2;
 pub(crate) const LOOKS: u32 = 100;
 
 impl SimMutex {
-    async fn lock(&self) {
-        let taken = self.state.exchange(0, UNLOCKED, LOCKED, Acquire).await;
-        if taken.is_err() {
-            self.lock_contended().await;
-        }
-    }
-
     async fn lock_contended(&self) {
         let mut state = self.spin().await;
         if state == UNLOCKED {
@@ -268,19 +231,18 @@ impl SimMutex {
             left -= 1;
         }
     }
-
-    async fn unlock(&self) {
-        if self.state.swap(0, UNLOCKED, Release).await == CONTENDED {
-            self.state.wake().await;
-        }
-    }
 }
 
 impl Lock for SimMutex {
     async fn section<R>(&self, _worker: usize, inside: impl AsyncFnOnce() -> R) -> R {
-        self.lock().await;
+        let taken = self.state.exchange(0, UNLOCKED, LOCKED, Acquire).await;
+        if taken.is_err() {
+            self.lock_contended().await;
+        }
         let result = inside().await;
-        self.unlock().await;
+        if self.state.swap(0, UNLOCKED, Release).await == CONTENDED {
+            self.state.wake().await;
+        }
         result
     }
 }

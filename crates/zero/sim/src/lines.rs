@@ -51,7 +51,8 @@ pub(crate) struct Request {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
-    words: [u64; 4],
+    /// What each is, whoever has it.
+    pub(crate) words: [u64; 4],
     /// Who got it last, and hands it on. Nobody if it is in memory only.
     pub(crate) newest: Option<usize>,
     copies: Workers,
@@ -84,11 +85,6 @@ impl Line {
             spinning: Vec::new(),
             notice: Time::ZERO,
         }
-    }
-
-    /// What a word is, whoever has it.
-    pub(crate) fn word(&self, word: usize) -> u64 {
-        self.words[word]
     }
 
     /// Whether a worker has a copy.
@@ -313,7 +309,7 @@ mod tests {
         let order = [1, 2, 0].map(|_| line.arrive(&mut none));
         assert_eq!(order.map(|(request, _)| request.worker), [1, 2, 0]);
         assert_eq!(order.map(|(_, old)| old), [Some(1); 3]);
-        assert_eq!(line.word(0), 0);
+        assert_eq!(line.words[0], 0);
     }
 
     #[test]

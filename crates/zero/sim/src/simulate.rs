@@ -329,38 +329,33 @@ fn drain(machine: &Machine, job: &Job, pages: u64) -> Result<Drained, Refusal> {
     let tasks =
         tasks.map(|(worker, accounting)| Box::pin(pool.work(worker, accounting)) as Task<'_>);
     computer.run(tasks.collect())?;
-    Ok(Drained::new(&computer.world(), &accounting))
-}
-
-impl Drained {
-    fn new(world: &World, accounting: &[Accounting]) -> Self {
-        let mut times = Times::default();
-        let begun = world.accounts().map(|account| account.begun).min();
-        let begun = begun.unwrap_or(Time::ZERO);
-        for account in world.accounts() {
-            times.wall = times.wall.max(ns(account.ended - begun));
-            times.cpu += ns(account.cpu());
-            times.zeroing += ns(account.zeroing);
-            times.parked += ns(account.parked);
-            times.lost += ns(account.lost);
-        }
-        for accounting in accounting {
-            times.hold += accounting.hold.as_ns() as f64;
-            times.wait += accounting.wait.as_ns() as f64;
-            times.acquisitions += accounting.acquisitions as f64;
-        }
-        let samples = accounting.iter().flat_map(|accounting| &accounting.samples);
-        let sorted = |of: fn(&Sample) -> Nanos| {
-            let mut all: Vec<u64> = samples.clone().map(|sample| of(sample).as_ns()).collect();
-            all.sort_unstable();
-            all
-        };
-        Self {
-            times,
-            waits: sorted(|sample| sample.wait),
-            holds: sorted(|sample| sample.hold),
-        }
+    let world = computer.world();
+    let mut times = Times::default();
+    let begun = world.accounts().map(|account| account.begun).min();
+    let begun = begun.unwrap_or(Time::ZERO);
+    for account in world.accounts() {
+        times.wall = times.wall.max(ns(account.ended - begun));
+        times.cpu += ns(account.cpu());
+        times.zeroing += ns(account.zeroing);
+        times.parked += ns(account.parked);
+        times.lost += ns(account.lost);
     }
+    for accounting in &accounting {
+        times.hold += accounting.hold.as_ns() as f64;
+        times.wait += accounting.wait.as_ns() as f64;
+        times.acquisitions += accounting.acquisitions as f64;
+    }
+    let samples = accounting.iter().flat_map(|accounting| &accounting.samples);
+    let sorted = |of: fn(&Sample) -> Nanos| {
+        let mut all: Vec<u64> = samples.clone().map(|sample| of(sample).as_ns()).collect();
+        all.sort_unstable();
+        all
+    };
+    Ok(Drained {
+        times,
+        waits: sorted(|sample| sample.wait),
+        holds: sorted(|sample| sample.hold),
+    })
 }
 
 impl Times {

@@ -181,7 +181,19 @@ impl Matrix {
                 }
             }
         }
-        Self::completed(cpus, &given)
+        // A missing one is taken from the other direction.
+        let mut ns = vec![0.0; cpus * cpus];
+        for row in 0..cpus {
+            for column in (0..cpus).filter(|column| *column != row) {
+                let there = given[row * cpus + column].or(given[column * cpus + row]);
+                ns[row * cpus + column] = there.ok_or_else(|| {
+                    Refusal::new(format!(
+                        "there is no latency between CPUs {column} and {row} in either direction"
+                    ))
+                })?;
+            }
+        }
+        Ok(Self { cpus, ns })
     }
 
     /// A table of what `ns` says of each two CPUs, in nanoseconds.
@@ -199,22 +211,6 @@ impl Matrix {
         };
         let lines: Vec<_> = (0..cpus).map(line).collect();
         Self::parse(&lines.join("\n"))
-    }
-
-    /// With each missing latency taken from the other direction.
-    fn completed(cpus: usize, given: &[Option<f64>]) -> Result<Self, Refusal> {
-        let mut ns = vec![0.0; cpus * cpus];
-        for row in 0..cpus {
-            for column in (0..cpus).filter(|column| *column != row) {
-                let there = given[row * cpus + column].or(given[column * cpus + row]);
-                ns[row * cpus + column] = there.ok_or_else(|| {
-                    Refusal::new(format!(
-                        "there is no latency between CPUs {column} and {row} in either direction"
-                    ))
-                })?;
-            }
-        }
-        Ok(Self { cpus, ns })
     }
 
     /// How many CPUs there are.

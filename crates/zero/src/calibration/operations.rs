@@ -101,16 +101,19 @@ impl Between {
     pub(super) fn measure(team: &Cpus, clock: QuickClock, from: usize, to: usize) -> Self {
         let (lines, line) = (Lines::new(), Alone(AtomicU64::new(0)));
         let done = team.together(&[from, to], |member| {
-            let mut rows = Rows::default();
+            let [mut taken, mut read, mut upgraded, mut contended] = [const { Vec::new() }; 4];
             for row in 0..WARM_UP + 2 * ROWS {
                 let is_first = row.saturating_sub(WARM_UP) / ROWS == member.number;
-                let taken = lines.row(clock, member, is_first, Lines::take);
-                let read = lines.row(clock, member, !is_first, Lines::read);
-                let upgraded = lines.row(clock, member, !is_first, Lines::take);
+                let rows = [
+                    (&mut taken, lines.row(clock, member, is_first, Lines::take)),
+                    (&mut read, lines.row(clock, member, !is_first, Lines::read)),
+                    (
+                        &mut upgraded,
+                        lines.row(clock, member, !is_first, Lines::take),
+                    ),
+                ];
                 if row >= WARM_UP {
-                    rows.taken.extend(taken);
-                    rows.read.extend(read);
-                    rows.upgraded.extend(upgraded);
+                    rows.into_iter().for_each(|(rows, row)| rows.extend(row));
                 }
             }
             for _ in 0..ROWS {
@@ -120,32 +123,24 @@ impl Between {
                     line.0.fetch_add(1, AcqRel);
                 }
                 // The other has added as often meanwhile.
-                let each = per(clock.now() - begun, 2 * ADDITIONS);
-                rows.contended.push(each);
+                contended.push(per(clock.now() - begun, 2 * ADDITIONS));
             }
+            let rows = [read, taken, upgraded, contended];
             (rows, meetings(clock, member))
         });
         let [(one, went_on), (other, other_went_on)] = &done[..] else {
             unreachable!("two workers were asked for");
         };
-        let both = |of: fn(&Rows) -> &Vec<f64>| middle([&of(one)[..], of(other)].concat());
+        let both = |i: usize| middle([&one[i][..], &other[i]].concat());
+        let [read, taken, upgraded, contended] = std::array::from_fn(both);
         Self {
-            read: both(|rows| &rows.read),
-            taken: both(|rows| &rows.taken),
-            upgraded: both(|rows| &rows.upgraded),
-            contended: both(|rows| &rows.contended),
+            read,
+            taken,
+            upgraded,
+            contended,
             apart: apart(went_on, other_went_on),
         }
     }
-}
-
-/// What came of the rows of one of the two.
-#[derive(Debug, Default)]
-struct Rows {
-    read: Vec<f64>,
-    taken: Vec<f64>,
-    upgraded: Vec<f64>,
-    contended: Vec<f64>,
 }
 
 /// What a line takes from one CPU of this process to another, on average over some

@@ -243,9 +243,6 @@ struct Descriptor {
 }
 
 impl Links {
-    /// The bytes of memory that the descriptor of a page takes.
-    pub const BYTES: u64 = size_of::<Descriptor>() as u64;
-
     /// A list of the pages from 0 to `pages`, in an order that depends on `seed`
     /// only.
     pub fn new(pages: u64, seed: u64) -> Self {
@@ -257,11 +254,6 @@ impl Links {
             links[page as usize].next = next;
         }
         Self(links)
-    }
-
-    /// How many pages are in it.
-    pub fn pages(&self) -> u64 {
-        self.0.len() as u64
     }
 
     /// The page that follows `page`.
@@ -341,9 +333,9 @@ mod tests {
                 assert!(!std::mem::replace(&mut seen[page as usize], true), "{page}");
                 page = links.next(page);
             }
-            assert_eq!((page, links.pages()), (0, pages));
+            assert_eq!((page, links.0.len() as u64), (0, pages));
         }
-        assert_eq!(Links::BYTES, 64);
+        assert_eq!(size_of::<Descriptor>(), 64);
     }
 
     #[test]

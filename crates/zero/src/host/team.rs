@@ -131,7 +131,7 @@ impl Worker<'_, '_> {
         let shared = self.shared;
         let share = self.share();
         // The pages it dirties are in the caches of its CPU, or on their way out.
-        self.dirty(&share);
+        self.in_parts(&share, |part| shared.memory.mapping.dirty(part));
         let kept = tally.accounting.samples.len();
         let before = Accounting {
             samples: Vec::new(),
@@ -215,10 +215,6 @@ impl Worker<'_, '_> {
             sleeper.block(Method::Timer, Limit::Until(due), None);
         }
         self.shared.cpu_clock.after_sleep(begun)
-    }
-
-    fn dirty(&self, share: &Range<usize>) {
-        self.in_parts(share, |part| self.shared.memory.mapping.dirty(part));
     }
 
     fn check(&self, share: &Range<usize>) {

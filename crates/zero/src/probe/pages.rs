@@ -201,13 +201,8 @@ pub(super) fn sort(measurements: &mut [ZeroRow]) {
     ];
     measurements.sort_by_key(|measurement| {
         let huge = measurement.page_step().and_then(|step| step.huge_pages);
-        let group = match huge {
-            Some(HugePages::Off) => 0,
-            Some(HugePages::On) => 1,
-            None => 2,
-        };
         let step = STEPS.iter().position(|step| *step == measurement.subject);
-        (group, step)
+        (huge.is_none(), huge, step)
     });
 }
 

@@ -153,27 +153,22 @@ fn usual_threads(settings: &Settings, cpus: usize) -> Vec<usize> {
 }
 
 fn usual_locks(settings: &Settings) -> Vec<LockKind> {
-    let all = LockKind::ALL.into_iter();
-    // One of each family.
-    let is_quick = |lock: &LockKind| {
-        let slow = matches!(lock, LockKind::Ttas | LockKind::Ticket);
-        !(settings.quick && slow)
-    };
-    all.filter(is_quick).collect()
+    let mut locks = LockKind::ALL.to_vec();
+    if settings.quick {
+        // One of each family.
+        locks.retain(|lock| !matches!(lock, LockKind::Ttas | LockKind::Ticket));
+    }
+    locks
 }
 
 /// What Windows 10 does, what the article advises at least and well beyond that,
 /// and the usual way of loop schedulers.
 fn usual_batches(settings: &Settings) -> Vec<Batch> {
-    if settings.quick {
-        return vec![Batch::One, Batch::Fixed(64)];
+    let (few, many) = (Batch::One, Batch::Fixed(64));
+    match settings.quick {
+        true => vec![few, many],
+        false => vec![few, Batch::TwiceWorkers, many, Batch::GUIDED],
     }
-    vec![
-        Batch::One,
-        Batch::TwiceWorkers,
-        Batch::Fixed(64),
-        Batch::GUIDED,
-    ]
 }
 
 /// What is measured: a pool under a setting, and the memory it zeroes.

@@ -215,26 +215,7 @@ impl<C: Computer> Counter<C> {
             policy: Policy::new(setting.batch, pages, setting.workers as u64),
         }
     }
-}
 
-impl<C: Computer> HandsOut<C> for Counter<C> {
-    #[inline]
-    async fn take(
-        &self,
-        _worker: usize,
-        _room: &mut Vec<u64>,
-        timing: &mut LockTiming<'_, C>,
-    ) -> Range<u64> {
-        let range = match self.policy.constant {
-            Some(count) => self.add(count).await,
-            None => self.exchange().await,
-        };
-        timing.had().await;
-        range
-    }
-}
-
-impl<C: Computer> Counter<C> {
     /// Takes so many, or what is left. The counter goes on past the end.
     #[inline]
     async fn add(&self, count: u64) -> Range<u64> {
@@ -257,6 +238,23 @@ impl<C: Computer> Counter<C> {
             }
         }
         total..total
+    }
+}
+
+impl<C: Computer> HandsOut<C> for Counter<C> {
+    #[inline]
+    async fn take(
+        &self,
+        _worker: usize,
+        _room: &mut Vec<u64>,
+        timing: &mut LockTiming<'_, C>,
+    ) -> Range<u64> {
+        let range = match self.policy.constant {
+            Some(count) => self.add(count).await,
+            None => self.exchange().await,
+        };
+        timing.had().await;
+        range
     }
 }
 
@@ -316,6 +314,23 @@ impl<C: Computer, L: Lock> Shares<C, L> {
         };
         Self((0..workers).zip(locks).map(share).collect())
     }
+
+    async fn steal(&self, thief: usize, timing: &mut LockTiming<'_, C>) -> Range<u64> {
+        let workers = self.0.len();
+        for victim in (1..workers).map(|i| &self.0[(thief + i) % workers]) {
+            // A look without the lock, which leaves those alone who have nothing.
+            // It may see one end of now and one of before; the lock has the truth.
+            if victim.range().await.is_empty() {
+                continue;
+            }
+            let stolen = victim.cut(thief, cut_half, timing).await;
+            if !stolen.is_empty() {
+                return stolen;
+            }
+            timing.released();
+        }
+        0..0
+    }
 }
 
 impl<C: Computer, L: Lock> HandsOut<C> for Shares<C, L> {
@@ -346,25 +361,6 @@ impl<C: Computer, L: Lock> HandsOut<C> for Shares<C, L> {
     }
 }
 
-impl<C: Computer, L: Lock> Shares<C, L> {
-    async fn steal(&self, thief: usize, timing: &mut LockTiming<'_, C>) -> Range<u64> {
-        let workers = self.0.len();
-        for victim in (1..workers).map(|i| &self.0[(thief + i) % workers]) {
-            // A look without the lock, which leaves those alone who have nothing.
-            // It may see one end of now and one of before; the lock has the truth.
-            if victim.range().await.is_empty() {
-                continue;
-            }
-            let stolen = victim.cut(thief, cut_half, timing).await;
-            if !stolen.is_empty() {
-                return stolen;
-            }
-            timing.released();
-        }
-        0..0
-    }
-}
-
 /// A backlog for each worker, with both ends of it in one word.
 #[derive(Debug)]
 pub(crate) struct PackedShares<C: Computer>(Vec<Packed<C>>);
@@ -379,6 +375,17 @@ impl<C: Computer> PackedShares<C> {
         let share = |worker| packed(&even_share(pages, worker, workers));
         let line = |worker| Packed(computer.line([share(worker), 0, 0, 0]));
         Self((0..workers).map(line).collect())
+    }
+
+    async fn steal(&self, thief: usize) -> Range<u64> {
+        let workers = self.0.len();
+        for victim in (1..workers).map(|i| &self.0[(thief + i) % workers].0) {
+            let stolen = cut(victim, cut_half).await;
+            if !stolen.is_empty() {
+                return stolen;
+            }
+        }
+        0..0
     }
 }
 
@@ -403,19 +410,6 @@ impl<C: Computer> HandsOut<C> for PackedShares<C> {
             own.store(0, packed(&rest), Relaxed).await;
         }
         first
-    }
-}
-
-impl<C: Computer> PackedShares<C> {
-    async fn steal(&self, thief: usize) -> Range<u64> {
-        let workers = self.0.len();
-        for victim in (1..workers).map(|i| &self.0[(thief + i) % workers].0) {
-            let stolen = cut(victim, cut_half).await;
-            if !stolen.is_empty() {
-                return stolen;
-            }
-        }
-        0..0
     }
 }
 

@@ -125,7 +125,7 @@ pub(crate) enum Wanted {
 impl World {
     /// A worker gives up its CPU, if a word is as expected. Whether it is done.
     pub(super) fn park(&mut self, worker: usize, line: usize, word: usize, expected: u64) -> bool {
-        if self.lines[line].word(word) != expected {
+        if self.lines[line].words[word] != expected {
             return self.work(worker, self.costs[Quantity::Park]);
         }
         // Until then the call takes CPU time.

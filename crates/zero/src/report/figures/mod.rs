@@ -30,17 +30,17 @@ use crate::rows::ZeroRow;
 ///
 /// Pools of several kinds of memory, kernels or computers have their own.
 pub(super) fn all(run: &Run<ZeroRow>) -> Vec<Figure> {
-    let mut figures = pools::scaling(run);
-    figures.extend(pools::split(run));
-    figures.extend(predicted(run));
+    let groups = report::of_run(run);
+    let locks = distinct(groups.iter().flat_map(PoolGroup::locks));
+    let each = groups.iter();
+    let scaling = each.filter_map(|group| pools::scaling(run, group, &groups, &locks));
+    let mut figures: Vec<Figure> = scaling.collect();
+    let each = groups.iter();
+    figures.extend(each.filter_map(|group| pools::split(run, group, &groups)));
+    figures.extend(predicted(run, &groups, &locks));
     figures.extend(probe::probe(run));
     make_names_unique(&mut figures);
     figures
-}
-
-/// The locks of all groups, in the order of the run.
-fn locks<'r>(groups: &[PoolGroup<'r>]) -> Vec<&'r str> {
-    distinct(groups.iter().flat_map(PoolGroup::locks))
 }
 
 /// The locks that have a look of their own in all figures of all runs.
@@ -139,18 +139,16 @@ impl Point<'_> {
 }
 
 /// All pools of the run that have a prediction, and a CPU for each thread.
-fn predicted(run: &Run<ZeroRow>) -> Option<Figure> {
-    let groups = report::of_run(run);
+fn predicted(run: &Run<ZeroRow>, groups: &[PoolGroup], locks: &[&str]) -> Option<Figure> {
     let points: Vec<Point> = (groups.iter())
-        .flat_map(|group| points(group, group.among(&groups)))
+        .flat_map(|group| points(group, group.among(groups)))
         .collect();
     if points.is_empty() {
         return None;
     }
-    let locks = locks(&groups);
     let is_shown = |lock: &&&str| points.iter().any(|point| point.cell.lock == **lock);
     let entries = locks.iter().filter(is_shown);
-    let entries: Vec<(&str, Look)> = entries.map(|l| (*l, look(&locks, l))).collect();
+    let entries: Vec<(&str, Look)> = entries.map(|l| (*l, look(locks, l))).collect();
     let place = Place {
         left: 16,
         right: 16 + SIDE + BESIDE.0,
@@ -159,7 +157,7 @@ fn predicted(run: &Run<ZeroRow>) -> Option<Figure> {
     };
     let sheet = Sheet {
         title: "GB zeroed per CPU-second: predicted against measured".to_owned(),
-        caption: caption(&points, &groups),
+        caption: caption(&points, groups),
         height: place.height(),
     };
     let ends = points.iter().flat_map(|point| {
@@ -176,7 +174,7 @@ fn predicted(run: &Run<ZeroRow>) -> Option<Figure> {
         let chart = Chart::new(canvas, place, &x, &y)?;
         band(canvas, &chart, &x)?;
         for point in &points {
-            let look = look(&locks, point.cell.lock);
+            let look = look(locks, point.cell.lock);
             svg::series(canvas, point.cell.lock, || point.draw(canvas, &chart, look))?;
         }
         let below = 24 * (entries.len() as i32 + 2);

@@ -23,17 +23,8 @@ const TICKS: i32 = 26;
 const Y_NAME: i32 = 26;
 const X_NAME: i32 = 22;
 
-/// For each group a panel per batch, with a line per lock.
-pub(super) fn scaling(run: &Run<ZeroRow>) -> Vec<Figure> {
-    let groups = report::of_run(run);
-    let locks = super::locks(&groups);
-    groups
-        .iter()
-        .filter_map(|group| scaling_of(run, group, &groups, &locks))
-        .collect()
-}
-
-fn scaling_of(
+/// A panel per batch, with a line per lock.
+pub(super) fn scaling(
     run: &Run<ZeroRow>,
     group: &PoolGroup,
     groups: &[PoolGroup],
@@ -319,17 +310,8 @@ const PARTS: [Segment; 4] = [
     },
 ];
 
-/// For each group a bar per lock and batch, of as many threads as have a CPU
-/// each.
-pub(super) fn split(run: &Run<ZeroRow>) -> Vec<Figure> {
-    let groups = report::of_run(run);
-    groups
-        .iter()
-        .filter_map(|group| split_of(run, group, &groups))
-        .collect()
-}
-
-fn split_of(run: &Run<ZeroRow>, group: &PoolGroup, groups: &[PoolGroup]) -> Option<Figure> {
+/// A bar per lock and batch, of as many threads as have a CPU each.
+pub(super) fn split(run: &Run<ZeroRow>, group: &PoolGroup, groups: &[PoolGroup]) -> Option<Figure> {
     let threads = group.ranked().iter().map(|cell| cell.threads).max()?;
     let cells = group.cells.iter();
     let cells = cells.filter(|cell| cell.threads == threads && !cell.is_oversubscribed());

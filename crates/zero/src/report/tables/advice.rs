@@ -303,7 +303,14 @@ fn operations(calibration: &ZeroCalibration) -> Section {
         ("read-modify-write", calibration.rmw_ns),
         ("clock", calibration.clock_ns),
     ];
-    rows.extend(lines(calibration));
+    let line = |part, of| calibration.line(of).map(|ns| (part, ns));
+    let lines = [
+        line("line read", |line| line.read_ns),
+        line("line taken", |line| line.taken_ns),
+        line("line upgraded", |line| line.upgraded_ns),
+        line("line contended", |line| line.contended_ns),
+    ];
+    rows.extend(lines.into_iter().flatten());
     if let Some(parking) = calibration.parking {
         rows.push(("parking, CPU time", parking.cpu_ns));
         rows.push(("parking, turnaround", parking.turnaround_ns));
@@ -318,17 +325,6 @@ fn operations(calibration: &ZeroCalibration) -> Section {
         .column("ns [interval]", |(_, ns)| within(*ns))
         .caption(rounds(calibration))
         .section()
-}
-
-fn lines(calibration: &ZeroCalibration) -> Vec<(&'static str, Interval)> {
-    let row = |part, of| Some((part, calibration.line(of)?));
-    let rows = [
-        row("line read", |line| line.read_ns),
-        row("line taken", |line| line.taken_ns),
-        row("line upgraded", |line| line.upgraded_ns),
-        row("line contended", |line| line.contended_ns),
-    ];
-    rows.into_iter().flatten().collect()
 }
 
 /// The memories whose pages were zeroed, in the order of the calibration: what a
