@@ -1,6 +1,11 @@
 //! What the page calls: bytes are put into and read out of one buffer, which the page finds in
 //! the memory of this module.
 
+#![expect(
+    unsafe_code,
+    reason = "the name of a function is the page's way to find it, and nothing else has it"
+)]
+
 use std::cell::RefCell;
 
 thread_local! {
@@ -8,10 +13,6 @@ thread_local! {
 }
 
 /// Makes room for a question of so many bytes, and says where.
-#[expect(
-    unsafe_code,
-    reason = "its name is the page's way to find it, and nothing else has it"
-)]
 #[unsafe(no_mangle)]
 extern "C" fn punctual_make_room(bytes: usize) -> *mut u8 {
     BUFFER.with_borrow_mut(|buffer| {
@@ -21,10 +22,6 @@ extern "C" fn punctual_make_room(bytes: usize) -> *mut u8 {
 }
 
 /// Answers the question that is there, and says how long the answer is, which is there now.
-#[expect(
-    unsafe_code,
-    reason = "its name is the page's way to find it, and nothing else has it"
-)]
 #[unsafe(no_mangle)]
 extern "C" fn punctual_answer() -> usize {
     BUFFER.with_borrow_mut(|buffer| {
@@ -35,10 +32,6 @@ extern "C" fn punctual_answer() -> usize {
 }
 
 /// Where the answer is.
-#[expect(
-    unsafe_code,
-    reason = "its name is the page's way to find it, and nothing else has it"
-)]
 #[unsafe(no_mangle)]
 extern "C" fn punctual_where() -> *const u8 {
     BUFFER.with_borrow(|buffer| buffer.as_ptr())

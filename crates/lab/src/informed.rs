@@ -48,12 +48,13 @@ impl Informed {
     fn solved(recording: &Recorded, weight: f64, longest: Nanos, step: f64) -> Option<Self> {
         let naps: Vec<_> = recording
             .all()
+            .iter()
             .map(|nap| {
                 Some(Naps {
                     cpu_ns: nap.cpu?.as_ns() as f64,
                     shortest_ns: nap.shortest.as_ns() as f64,
                     longest_ns: nap.longest.as_ns() as f64,
-                    overshoots: grouped(nap.overshoots),
+                    overshoots: grouped(&nap.overshoots),
                 })
             })
             .collect::<Option<_>>()?;

@@ -80,7 +80,7 @@ const SHORTEST_BOUND: Time = Time::from_ns(15_625);
 
 impl Computer {
     pub(crate) fn new(model: &Model, now: Time) -> Self {
-        let idle = model.idle();
+        let idle = model.idle;
         let cpu = Cpu {
             rest: Some(Rest::since(now, None)),
             counted: now,

@@ -46,15 +46,6 @@ impl SimMachine {
         &self.model
     }
 
-    /// As [`run`](Machine::run), and notes what happened.
-    ///
-    /// # Errors
-    /// As [`run`](Machine::run).
-    pub fn run_traced(&mut self, program: &Program) -> Result<(Observations, Trace), Refusal> {
-        self.check(program)?;
-        self.run_in_world(program, World::trace)
-    }
-
     /// As [`run`](Machine::run), notes what happened if that is asked for, and tells
     /// `watch` now and then how much virtual time has gone by.
     ///
@@ -67,24 +58,13 @@ impl SimMachine {
         watch: &'p mut (dyn FnMut(Nanos) + Send),
     ) -> Result<(Observations, Option<Trace>), Refusal> {
         self.check(program)?;
-        let ran = self.run_in_world(program, |world| {
-            world.watch = Some(watch);
-            if is_traced {
-                world.trace();
-            }
-        });
-        ran.map(|(observations, trace)| (observations, is_traced.then_some(trace)))
-    }
-
-    fn run_in_world<'p>(
-        &mut self,
-        program: &'p Program,
-        prepare: impl FnOnce(&mut World<'p>),
-    ) -> Result<(Observations, Trace), Refusal> {
         let start = somewhere(&mut self.random);
         let (model, random) = (Arc::clone(&self.model), self.random.clone());
         let mut world = World::new(model, random, self.limits, start);
-        prepare(&mut world);
+        world.watch = Some(watch);
+        if is_traced {
+            world.trace();
+        }
         let ran = world.run(program);
         self.random = world.random.clone();
         ran.map(|()| world.finish())
@@ -163,7 +143,6 @@ impl Machine for SimMachine {
     }
 
     fn run(&mut self, program: &Program) -> Result<Observations, Refusal> {
-        self.check(program)?;
-        Ok(self.run_in_world(program, |_| ())?.0)
+        Ok(self.run_watched(program, false, &mut |_| {})?.0)
     }
 }

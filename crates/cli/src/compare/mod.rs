@@ -161,22 +161,6 @@ impl<'de> Deserialize<'de> for AnyRow {
     }
 }
 
-impl AnyRow {
-    fn of_waits(&self) -> Option<&Measurement> {
-        match self {
-            Self::Wait(row) => Some(row),
-            Self::Zero(_) => None,
-        }
-    }
-
-    fn of_zeroing(&self) -> Option<&ZeroRow> {
-        match self {
-            Self::Wait(_) => None,
-            Self::Zero(row) => Some(row),
-        }
-    }
-}
-
 /// Calls a method of whichever row it is.
 macro_rules! either {
     ($row:expr, $method:ident) => {
@@ -212,13 +196,16 @@ impl RunRow for AnyRow {
 
     /// Rows of the same thing are of one product, as they are of one experiment.
     fn cell(rows: &[&Self]) -> Cell {
-        let waits: Vec<_> = rows.iter().filter_map(|row| row.of_waits()).collect();
+        let (mut waits, mut pools) = (Vec::new(), Vec::new());
+        for row in rows {
+            match row {
+                Self::Wait(row) => waits.push(&**row),
+                Self::Zero(row) => pools.push(&**row),
+            }
+        }
         match waits.is_empty() {
             false => Measurement::cell(&waits),
-            true => {
-                let pools: Vec<_> = rows.iter().filter_map(|row| row.of_zeroing()).collect();
-                ZeroRow::cell(&pools)
-            }
+            true => ZeroRow::cell(&pools),
         }
     }
 }

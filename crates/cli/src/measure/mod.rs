@@ -168,41 +168,23 @@ fn names() -> PossibleValuesParser {
     PossibleValuesParser::new(std::iter::once(all).chain(every))
 }
 
-/// What an experiment is about, and how long it takes; a test finds one of which nothing is said.
+/// What each experiment is about, and how long it takes; a test finds one of which nothing is said.
+const ABOUT_EACH: &str = "\
+clocks: By how much each clock of the OS moves at once, what the OS says of that, what a reading takes, and which clocks the tick writes (about 2 s)
+timers: How long a sleep of 1 ms is and how many ticks that is, a line per second: the interval or slack in force, the step of the tick's clock, the lengths that are frequent (about 6 s)
+sleep: How late every wait call of the OS is for lengths from 0 to 100 ms, what CPU time it takes, and whether it returns early (about 60 s)
+yield: When a thread that yields is back on its CPU, alone and beside one that computes there (about 2 s)
+load: Waits of 1 ms beside 0, 0.5, 1 and 2 threads per CPU that compute, at normal and raised priority: how late, and for what reason as far as the OS counts it (about 30 s)
+cores: Waits of 1 ms on each CPU in turn, with the types of the cores where the OS tells them (2 to 20 s)
+gap: Whether waking takes longer after a longer rest, 1 ms to 1 s, without timer slack (about 25 s)
+inherit: Whether a thread, a child process and another process get a thread's timer slack or resolution (about 4 s)
+wakeups: Interrupts, context switches and idle states of the computer, for each style of waiting (about 7 s)
+jobs: How soon a worker that spins, yields or blocks sees a job, and the CPU time it takes, idle and loaded (about 7 s)
+";
+
 fn about(name: &str) -> &'static str {
-    match name {
-        "clocks" => {
-            "By how much each clock of the OS moves at once, what the OS says of that, what a reading takes, and which clocks the tick writes (about 2 s)"
-        }
-        "timers" => {
-            "How long a sleep of 1 ms is and how many ticks that is, a line per second: the interval or slack in force, the step of the tick's clock, the lengths that are frequent (about 6 s)"
-        }
-        "sleep" => {
-            "How late every wait call of the OS is for lengths from 0 to 100 ms, what CPU time it takes, and whether it returns early (about 60 s)"
-        }
-        "yield" => {
-            "When a thread that yields is back on its CPU, alone and beside one that computes there (about 2 s)"
-        }
-        "load" => {
-            "Waits of 1 ms beside 0, 0.5, 1 and 2 threads per CPU that compute, at normal and raised priority: how late, and for what reason as far as the OS counts it (about 30 s)"
-        }
-        "cores" => {
-            "Waits of 1 ms on each CPU in turn, with the types of the cores where the OS tells them (2 to 20 s)"
-        }
-        "gap" => {
-            "Whether waking takes longer after a longer rest, 1 ms to 1 s, without timer slack (about 25 s)"
-        }
-        "inherit" => {
-            "Whether a thread, a child process and another process get a thread's timer slack or resolution (about 4 s)"
-        }
-        "wakeups" => {
-            "Interrupts, context switches and idle states of the computer, for each style of waiting (about 7 s)"
-        }
-        "jobs" => {
-            "How soon a worker that spins, yields or blocks sees a job, and the CPU time it takes, idle and loaded (about 7 s)"
-        }
-        _ => "",
-    }
+    let of_name = |line: &'static str| line.strip_prefix(name)?.strip_prefix(": ");
+    ABOUT_EACH.lines().find_map(of_name).unwrap_or_default()
 }
 
 /// Measures, and says what each round was like when it is over. That goes to

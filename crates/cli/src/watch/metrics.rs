@@ -7,7 +7,6 @@
 //! few. tiny_http, the usual choice for so little, sets no timeouts on its
 //! connections and gives each that is silent a thread for as long as it likes.
 
-use std::fmt::{Display, Write as _};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -29,95 +28,48 @@ pub(super) struct Info {
 
 /// All metrics, each with what it means and its type.
 pub(super) fn exposition(tally: &Tally, info: &Info) -> String {
-    let mut text = String::new();
-    histogram(&mut text, tally);
-    let causes = Cause::ALL.map(|cause| {
-        let labels = format!("{{cause=\"{}\"}}", cause.name());
-        (labels, tally.hiccups_by(cause))
-    });
-    metric(
-        &mut text,
-        "punctual_hiccups_total",
-        "counter",
-        "Waits that ended later than the threshold, by cause.",
-        causes,
-    );
-    metric(
-        &mut text,
-        "punctual_missed_deadlines_total",
-        "counter",
-        "Deadlines that had passed before their wait began.",
-        [(String::new(), tally.missed())],
-    );
-    metric(
-        &mut text,
-        "punctual_lost_waits_total",
-        "counter",
-        "Waits that were not collected in time and are in no other metric.",
-        [(String::new(), tally.lost)],
-    );
-    metric(
-        &mut text,
-        "punctual_watch_info",
-        "gauge",
-        "What is watched: the OS call, the period and the threshold in seconds, the CPU.",
-        [(labels(tally, info), 1)],
-    );
-    text
-}
-
-fn histogram(text: &mut String, tally: &Tally) {
-    let (count, sum) = (tally.whole.n(), tally.whole.sum_ns());
-    let bounds = tally.cumulative().map(|(bound, count)| {
-        let labels = format!("_bucket{{le=\"{}\"}}", seconds(bound));
-        (labels, count.to_string())
-    });
-    let rest = [
-        ("_bucket{le=\"+Inf\"}".to_owned(), count.to_string()),
-        ("_sum".to_owned(), (sum as f64 / 1e9).to_string()),
-        ("_count".to_owned(), count.to_string()),
-    ];
-    metric(
-        text,
-        "punctual_lateness_seconds",
-        "histogram",
-        "How long after its deadline each wait ended.",
-        bounds.chain(rest),
-    );
-}
-
-/// One metric and its samples: what follows the name, and the value.
-fn metric<V: Display>(
-    text: &mut String,
-    name: &str,
-    kind: &str,
-    help: &str,
-    samples: impl IntoIterator<Item = (String, V)>,
-) {
-    let mut line = |line: std::fmt::Arguments<'_>| {
-        writeln!(text, "{line}").expect("a String takes everything");
+    let bucket = |(bound, count): (Nanos, u64)| {
+        let seconds = bound.as_secs_f64();
+        format!("punctual_lateness_seconds_bucket{{le=\"{seconds}\"}} {count}\n")
     };
-    line(format_args!("# HELP {name} {help}"));
-    line(format_args!("# TYPE {name} {kind}"));
-    for (after, value) in samples {
-        line(format_args!("{name}{after} {value}"));
-    }
-}
-
-fn labels(tally: &Tally, info: &Info) -> String {
-    let cpu = info.cpu.map_or_else(String::new, |cpu| cpu.to_string());
+    let hiccups = |cause: Cause| {
+        let (name, count) = (cause.name(), tally.hiccups_by(cause));
+        format!("punctual_hiccups_total{{cause=\"{name}\"}} {count}\n")
+    };
     format!(
-        "{{version=\"{}\",method=\"{}\",period_seconds=\"{}\",threshold_seconds=\"{}\",cpu=\"{cpu}\"}}",
-        env!("CARGO_PKG_VERSION"),
-        info.method,
-        seconds(info.period),
-        seconds(tally.threshold),
+        "\
+# HELP punctual_lateness_seconds How long after its deadline each wait ended.
+# TYPE punctual_lateness_seconds histogram
+{buckets}\
+punctual_lateness_seconds_bucket{{le=\"+Inf\"}} {count}
+punctual_lateness_seconds_sum {sum}
+punctual_lateness_seconds_count {count}
+# HELP punctual_hiccups_total Waits that ended later than the threshold, by cause.
+# TYPE punctual_hiccups_total counter
+{hiccups}\
+# HELP punctual_missed_deadlines_total Deadlines that had passed before their wait began.
+# TYPE punctual_missed_deadlines_total counter
+punctual_missed_deadlines_total {missed}
+# HELP punctual_lost_waits_total Waits that were not collected in time and are in no other metric.
+# TYPE punctual_lost_waits_total counter
+punctual_lost_waits_total {lost}
+# HELP punctual_watch_info What is watched: the OS call, the period and the threshold in seconds, the CPU.
+# TYPE punctual_watch_info gauge
+punctual_watch_info{{version=\"{version}\",method=\"{method}\",period_seconds=\"{period}\",\
+threshold_seconds=\"{threshold}\",cpu=\"{cpu}\"}} 1
+",
+        buckets = tally.cumulative().map(bucket).collect::<String>(),
+        count = tally.whole.n(),
+        sum = tally.whole.sum_ns() as f64 / 1e9,
+        hiccups = Cause::ALL.map(hiccups).concat(),
+        missed = tally.missed(),
+        lost = tally.lost,
+        version = env!("CARGO_PKG_VERSION"),
+        method = info.method,
+        period = info.period.as_secs_f64(),
+        threshold = tally.threshold.as_secs_f64(),
+        cpu = info.cpu.map_or_else(String::new, |cpu| cpu.to_string()),
     )
-}
-
-/// Seconds, exactly, as the shortest number that says so.
-fn seconds(length: Nanos) -> f64 {
-    length.as_secs_f64()
 }
 
 /// The path that is served.

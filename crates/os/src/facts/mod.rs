@@ -118,38 +118,38 @@ pub fn facts() -> HostFacts {
 
 /// The kind of each CPU, by its number, where the system tells and they differ.
 pub fn core_types() -> Vec<(usize, String)> {
-    #[cfg(any(target_os = "linux", target_os = "android", windows))]
-    return platform::core_types();
-    #[cfg(not(any(target_os = "linux", target_os = "android", windows)))]
-    Vec::new()
+    cfg_select! {
+        any(target_os = "linux", target_os = "android", windows) => { platform::core_types() }
+        _ => { Vec::new() }
+    }
 }
 
 /// Whether the registry of Windows says that a timer request counts for every process
 /// (`GlobalTimerResolutionRequests`); `None` when it says nothing, which means no on
 /// Windows 11 and yes on Server 2022.
 pub fn global_timer_requests() -> Option<bool> {
-    #[cfg(windows)]
-    return platform::global_timer_requests();
-    #[cfg(not(windows))]
-    None
+    cfg_select! {
+        windows => { platform::global_timer_requests() }
+        _ => { None }
+    }
 }
 
 /// Whether the computer runs on its battery now; `None` where the system does
 /// not tell, or has no battery.
 pub fn on_battery() -> Option<bool> {
-    #[cfg(any(target_os = "linux", target_os = "android", windows))]
-    return platform::on_battery();
-    #[cfg(not(any(target_os = "linux", target_os = "android", windows)))]
-    None
+    cfg_select! {
+        any(target_os = "linux", target_os = "android", windows) => { platform::on_battery() }
+        _ => { None }
+    }
 }
 
 /// The share of the time of all CPUs since the start that a hypervisor gave to others, as far as it
 /// chooses to tell. Linux: `/proc/stat`.
 pub fn stolen_fraction() -> Option<f64> {
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    return platform::stolen_fraction();
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    None
+    cfg_select! {
+        any(target_os = "linux", target_os = "android") => { platform::stolen_fraction() }
+        _ => { None }
+    }
 }
 
 /// Where the time of CPUs went since boot.
@@ -174,12 +174,12 @@ pub struct CpuTimes {
 /// which Microsoft reserves the right to change ("may be altered or unavailable in future versions
 /// of Windows").
 pub fn cpu_times(cpus: &[usize]) -> Option<CpuTimes> {
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    return platform::cpu_times(cpus);
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    {
-        let _ = cpus;
-        None
+    cfg_select! {
+        any(target_os = "linux", target_os = "android") => { platform::cpu_times(cpus) }
+        _ => {
+            let _ = cpus;
+            None
+        }
     }
 }
 
@@ -218,10 +218,10 @@ pub struct CpuUse {
 /// Linux: times of CPUs are in steps of 10 ms, those of idle states in
 /// microseconds.
 pub fn counters() -> Option<Counters> {
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    return platform::counters();
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    None
+    cfg_select! {
+        any(target_os = "linux", target_os = "android") => { platform::counters() }
+        _ => { None }
+    }
 }
 
 #[cfg(test)]

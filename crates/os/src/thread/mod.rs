@@ -116,29 +116,29 @@ pub fn allowed_cpus() -> Vec<usize> {
 /// How often the calling thread left its CPU; `None` where the system does not
 /// count that for each thread. Linux: `getrusage(RUSAGE_THREAD)`.
 pub fn switches() -> Option<Switches> {
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    return platform::switches();
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    None
+    cfg_select! {
+        any(target_os = "linux", target_os = "android") => { platform::switches() }
+        _ => { None }
+    }
 }
 
 /// How long the calling thread could run but waited for a CPU since it started;
 /// `None` where the system does not tell. Linux: `/proc/thread-self/schedstat`,
 /// if the kernel counts it.
 pub fn queued() -> Option<Nanos> {
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    return platform::queued();
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    None
+    cfg_select! {
+        any(target_os = "linux", target_os = "android") => { platform::queued() }
+        _ => { None }
+    }
 }
 
 /// The slice of the calling thread, whether it is its own or the system's; `None` where the system
 /// does not tell. Linux since 6.12: `sched_getattr`.
 pub fn slice() -> Option<Nanos> {
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    return platform::slice();
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    None
+    cfg_select! {
+        any(target_os = "linux", target_os = "android") => { platform::slice() }
+        _ => { None }
+    }
 }
 
 /// Gives the calling thread a slice of its own, of 0.1 to 100 ms, which the threads and processes that it
@@ -147,14 +147,14 @@ pub fn slice() -> Option<Nanos> {
 /// # Errors
 /// Unsupported elsewhere, and for a real-time thread. Range for another length.
 pub fn set_slice(slice: Nanos) -> Result<(), Error> {
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    return platform::set_slice(slice);
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    {
-        let _ = slice;
-        Err(Error::unsupported(
-            "threads have slices of their own on Linux only",
-        ))
+    cfg_select! {
+        any(target_os = "linux", target_os = "android") => { platform::set_slice(slice) }
+        _ => {
+            let _ = slice;
+            Err(Error::unsupported(
+                "threads have slices of their own on Linux only",
+            ))
+        }
     }
 }
 
@@ -163,14 +163,14 @@ pub fn set_slice(slice: Nanos) -> Result<(), Error> {
 /// # Errors
 /// Unsupported elsewhere. Permission for a lower one without `ulimit -e`.
 pub fn set_nice(nice: i8) -> Result<(), Error> {
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    return platform::set_nice(nice);
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    {
-        let _ = nice;
-        Err(Error::unsupported(
-            "threads have nice values of their own on Linux only",
-        ))
+    cfg_select! {
+        any(target_os = "linux", target_os = "android") => { platform::set_nice(nice) }
+        _ => {
+            let _ = nice;
+            Err(Error::unsupported(
+                "threads have nice values of their own on Linux only",
+            ))
+        }
     }
 }
 

@@ -141,41 +141,31 @@ pub fn of_process() -> Option<Usage> {
 /// # Accuracy
 /// As [`of_process`]. Page faults of a thread are counted on Linux only.
 pub fn of_thread() -> Option<Usage> {
-    #[cfg(any(
-        target_os = "linux",
-        target_os = "android",
-        target_os = "macos",
-        windows
-    ))]
-    return platform::of_thread();
-    #[cfg(not(any(
-        target_os = "linux",
-        target_os = "android",
-        target_os = "macos",
-        windows
-    )))]
-    None
+    cfg_select! {
+        any(target_os = "linux", target_os = "android", target_os = "macos", windows) => { platform::of_thread() }
+        _ => { None }
+    }
 }
 
 /// All children of this process that have ended and were waited for, together
 /// with theirs; `None` where the system does not keep that, as on Windows, which
 /// has [`of_child`].
 pub fn of_children() -> Option<Usage> {
-    #[cfg(unix)]
-    return platform::of_children();
-    #[cfg(not(unix))]
-    None
+    cfg_select! {
+        unix => { platform::of_children() }
+        _ => { None }
+    }
 }
 
 /// A child while it runs, and after it has ended too; `None` except on Windows.
 /// Elsewhere a child that was waited for is in [`of_children`].
 pub fn of_child(child: &Child) -> Option<Usage> {
-    #[cfg(windows)]
-    return platform::of_child(child);
-    #[cfg(not(windows))]
-    {
-        let _ = child;
-        None
+    cfg_select! {
+        windows => { platform::of_child(child) }
+        _ => {
+            let _ = child;
+            None
+        }
     }
 }
 
@@ -186,10 +176,10 @@ pub fn of_child(child: &Child) -> Option<Usage> {
 /// Linux: `/proc/stat`, in steps of 10 ms for each CPU. Windows: ticks, of up to
 /// 15.6 ms (`GetSystemTimes`).
 pub fn of_computer() -> Option<Nanos> {
-    #[cfg(any(target_os = "linux", target_os = "android", windows))]
-    return platform::of_computer();
-    #[cfg(not(any(target_os = "linux", target_os = "android", windows)))]
-    None
+    cfg_select! {
+        any(target_os = "linux", target_os = "android", windows) => { platform::of_computer() }
+        _ => { None }
+    }
 }
 
 /// CPU time of the process in which Windows does its own work, `System`: what is
@@ -198,10 +188,10 @@ pub fn of_computer() -> Option<Nanos> {
 /// # Accuracy
 /// Ticks, of up to 15.6 ms.
 pub fn of_system_process() -> Option<Nanos> {
-    #[cfg(windows)]
-    return platform::of_system_process();
-    #[cfg(not(windows))]
-    None
+    cfg_select! {
+        windows => { platform::of_system_process() }
+        _ => { None }
+    }
 }
 
 #[cfg(test)]

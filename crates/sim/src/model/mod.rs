@@ -23,14 +23,15 @@ pub struct Model {
     what: String,
     rule: AnyRule,
     costs: Costs,
-    scheduling: Scheduling,
+    pub(crate) scheduling: Scheduling,
     cpus: usize,
-    efficient: Efficient,
-    idle: IdleTable,
-    clock_step: Nanos,
-    frozen: Vec<(Time, Time)>,
-    stalls: Vec<(Time, Time)>,
-    steal: Option<Steal>,
+    /// Which CPUs are slower and save energy.
+    pub(crate) efficient: Efficient,
+    pub(crate) idle: IdleTable,
+    pub(crate) clock_step: Nanos,
+    pub(crate) frozen: Vec<(Time, Time)>,
+    pub(crate) stalls: Vec<(Time, Time)>,
+    pub(crate) steal: Option<Steal>,
     parameters: Parameters,
     /// How many of them are the rule's own; they come first.
     own: usize,
@@ -364,11 +365,6 @@ impl Model {
         (self.scheduling != Scheduling::Unlimited).then_some(self.cpus)
     }
 
-    /// Which CPUs are slower and save energy.
-    pub(crate) fn efficient(&self) -> Efficient {
-        self.efficient
-    }
-
     /// The call that `sleep` and `timer` stand for under this rule, and any
     /// other that there is. Threads can yield under all of them.
     pub fn resolve(&self, method: Method) -> Option<Method> {
@@ -396,30 +392,6 @@ impl Model {
             AnyRule::Wine(rule) => Box::new(rule),
             AnyRule::Windows(rule) => rule,
         }
-    }
-
-    pub(crate) fn scheduling(&self) -> Scheduling {
-        self.scheduling
-    }
-
-    pub(crate) fn idle(&self) -> IdleTable {
-        self.idle
-    }
-
-    pub(crate) fn clock_step(&self) -> Nanos {
-        self.clock_step
-    }
-
-    pub(crate) fn frozen(&self) -> &[(Time, Time)] {
-        &self.frozen
-    }
-
-    pub(crate) fn steal(&self) -> Option<Steal> {
-        self.steal
-    }
-
-    pub(crate) fn stalls(&self) -> &[(Time, Time)] {
-        &self.stalls
     }
 
     /// A computer without limits, on which nothing but reading the clock and
@@ -541,7 +513,7 @@ mod tests {
             "the model `windows-11`: `efficient=2` of `cpus=2` leaves no other core; make `cpus` more"
         );
         let model = Model::parse("macos,cpus=3,efficient=1,efficient_speed=79").unwrap();
-        let efficient = model.efficient();
+        let efficient = model.efficient;
         let work = Time::from_thirds(1_000);
         assert_eq!(efficient.time_for(1, work), work);
         assert_eq!(efficient.work_in(1, work), work);

@@ -173,7 +173,7 @@ impl MacOs {
             self.next_on.resize(cpu + 1, None);
             self.noise.resize(cpu + 1, Noise::default());
         }
-        let next = self.timers.front(cpu).map(|(soft, hard)| {
+        let next = self.timers.front(cpu).map(|(hard, soft)| {
             let from = soft.max(now);
             let noise = &mut self.noise[cpu];
             if let (Some(mean), Some(random)) = (self.others, random)
@@ -245,7 +245,7 @@ impl Rule for MacOs {
         let request = &units::in_units(request, unit(request.method));
         let hard = request.due + self.slop(request);
         let (cpu, thread) = (request.cpu, request.thread);
-        self.timers.arm(cpu, thread, request.due, hard);
+        self.timers.arm(cpu, thread, hard, request.due);
         self.refresh(cpu, request.now, Some(random));
     }
 

@@ -36,35 +36,26 @@ pub struct Bank {
     pub cpu: Option<Nanos>,
 }
 
-/// What a waiter can do with a bank.
-#[derive(Clone, Copy, Debug)]
-pub struct Nap<'r> {
+#[derive(Debug)]
+struct Recording {
+    methods: Vec<Method>,
+    naps: Vec<Nap>,
+}
+
+/// A bank in its place: what a waiter can do with it.
+#[derive(Debug)]
+pub struct Nap {
+    /// `None` for any.
+    method: Option<Method>,
     /// The shortest length whose overshoot comes from it.
     pub shortest: Nanos,
     /// The longest.
     pub longest: Nanos,
     /// The overshoots, in their order.
-    pub overshoots: &'r [Lateness],
+    pub overshoots: Vec<Lateness>,
     /// What one takes of the CPU, without any reading of the clock; `None` where
     /// nobody counted it.
     pub cpu: Option<Nanos>,
-}
-
-#[derive(Debug)]
-struct Recording {
-    methods: Vec<Method>,
-    drawers: Vec<Drawer>,
-}
-
-/// A bank in its place.
-#[derive(Debug)]
-struct Drawer {
-    /// `None` if it is for all calls.
-    method: Option<Method>,
-    shortest: Nanos,
-    longest: Nanos,
-    overshoots: Vec<Lateness>,
-    cpu: Option<Nanos>,
     /// What comes after the timer and is a part of the overshoot.
     after: Time,
 }
@@ -80,7 +71,7 @@ impl Recorded {
         if overshoots.is_empty() {
             return Err("there are no overshoots in the recording".to_owned());
         }
-        let drawer = Drawer {
+        let nap = Nap {
             method: None,
             shortest: Nanos::ZERO,
             longest: Nanos::MAX,
@@ -88,7 +79,7 @@ impl Recorded {
             cpu: None,
             after: Time::ZERO,
         };
-        Ok(Self::of(vec![Method::Sleep, Method::Timer], vec![drawer]))
+        Ok(Self::of(vec![Method::Sleep, Method::Timer], vec![nap]))
     }
 
     /// Naps by call and length, on a machine on which `sleep` and `timer` stand
@@ -122,7 +113,7 @@ impl Recorded {
         }
         let place = |bank: &Bank| (methods.iter().position(|m| *m == bank.method), bank.asked);
         banks.sort_by_key(place);
-        let mut drawers: Vec<Drawer> = Vec::with_capacity(banks.len());
+        let mut naps: Vec<Nap> = Vec::with_capacity(banks.len());
         let mut before: Option<(Method, Nanos)> = None;
         for Bank {
             method,
@@ -134,7 +125,7 @@ impl Recorded {
             if overshoots.is_empty() {
                 return Err(format!("there are no naps of {asked} with `{method}`"));
             }
-            let shortest = match (before, drawers.last_mut()) {
+            let shortest = match (before, naps.last_mut()) {
                 (Some((of, shorter)), Some(last)) if of == method => {
                     if shorter == asked {
                         return Err(format!("naps of {asked} with `{method}` are there twice"));
@@ -145,7 +136,7 @@ impl Recorded {
                 _ => Nanos::ZERO,
             };
             let cpu = cpu.map(|cpu| cpu - read.times(2));
-            drawers.push(Drawer {
+            naps.push(Nap {
                 method: Some(method),
                 shortest,
                 longest: Nanos::MAX,
@@ -155,35 +146,30 @@ impl Recorded {
             });
             before = Some((method, asked));
         }
-        Ok(Self::of(methods, drawers))
+        Ok(Self::of(methods, naps))
     }
 
-    fn of(methods: Vec<Method>, drawers: Vec<Drawer>) -> Self {
+    fn of(methods: Vec<Method>, naps: Vec<Nap>) -> Self {
         Self {
-            next: vec![None; drawers.len()],
-            recording: Arc::new(Recording { methods, drawers }),
+            next: vec![None; naps.len()],
+            recording: Arc::new(Recording { methods, naps }),
         }
     }
 
     /// All that a waiter can do on this machine besides spinning. Each nap draws
     /// from one of these.
-    pub fn all(&self) -> impl Iterator<Item = Nap<'_>> {
-        self.recording.drawers.iter().map(|drawer| Nap {
-            shortest: drawer.shortest,
-            longest: drawer.longest,
-            overshoots: &drawer.overshoots,
-            cpu: drawer.cpu,
-        })
+    pub fn all(&self) -> &[Nap] {
+        &self.recording.naps
     }
 
     /// Where the overshoots of such naps lie.
     fn find(&self, request: &Request) -> usize {
         let asked = Nanos::new((request.due - request.now).floor_ns());
-        let drawers = &self.recording.drawers;
-        let fits = |drawer: &Drawer| {
-            drawer.method.is_none_or(|method| method == request.method) && asked <= drawer.longest
+        let naps = &self.recording.naps;
+        let fits = |nap: &Nap| {
+            nap.method.is_none_or(|method| method == request.method) && asked <= nap.longest
         };
-        let found = drawers.iter().position(fits);
+        let found = naps.iter().position(fits);
         found.expect("a machine refuses a call that was not recorded")
     }
 }
@@ -199,21 +185,21 @@ fn between(short: Nanos, long: Nanos) -> Nanos {
 impl Draw for Recorded {
     fn end(&mut self, request: &Request, random: &mut Random) -> (Time, bool) {
         let found = self.find(request);
-        let drawer = &self.recording.drawers[found];
-        let count = drawer.overshoots.len();
+        let nap = &self.recording.naps[found];
+        let count = nap.overshoots.len();
         let place = self.next[found].unwrap_or_else(|| {
             let bound = Time::from_thirds(count as u64);
             random.below(bound).as_thirds() as usize
         });
         self.next[found] = Some((place + 1) % count);
-        let overshoot = drawer.overshoots[place];
+        let overshoot = nap.overshoots[place];
         let by = Time::from(Nanos::new(overshoot.as_ns().unsigned_abs()));
         let end = if overshoot.is_early() {
             request.due - by
         } else {
             request.due + by
         };
-        ((end - drawer.after).max(request.now), false)
+        ((end - nap.after).max(request.now), false)
     }
 
     fn methods(&self) -> &[Method] {
@@ -221,9 +207,7 @@ impl Draw for Recorded {
     }
 
     fn cpu_of(&self, request: &Request) -> Option<Time> {
-        self.recording.drawers[self.find(request)]
-            .cpu
-            .map(Time::from)
+        self.recording.naps[self.find(request)].cpu.map(Time::from)
     }
 
     fn why(&self, due: Time) -> Why {
@@ -377,6 +361,7 @@ mod tests {
         assert_eq!(met(&mut recorded, TIMER, 1), 400);
         let lengths: Vec<_> = recorded
             .all()
+            .iter()
             .map(|nap| (nap.shortest.as_ns(), nap.longest.as_ns()))
             .collect();
         let whole = (0, u64::MAX);

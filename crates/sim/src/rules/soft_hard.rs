@@ -3,7 +3,7 @@
 use punctual_core::wait::Reason;
 
 use super::per_cpu::PerCpu;
-use super::{Expired, ThreadId, Why};
+use super::{Expired, Why};
 use crate::clock::Time;
 
 /// Timers that may go off from their soft expiry on and have an interrupt of
@@ -15,41 +15,14 @@ use crate::clock::Time;
 /// it is due (Linux: `__hrtimer_run_queues`, kernel/time/hrtimer.c; XNU:
 /// `timer_queue_expire`, osfmk/kern/timer_call.c). So a timer that is alone
 /// goes off at the hard expiry, and none before the soft one.
-#[derive(Clone, Debug, Default)]
-pub(super) struct SoftHard {
-    /// By hard expiry, with the soft one.
-    timers: PerCpu<Time>,
-}
+///
+/// Timers of a CPU are armed with their hard expiry, and keep the soft one.
+pub(super) type SoftHard = PerCpu<Time>;
 
 impl SoftHard {
-    /// Arms the timer of a thread, which has none here.
-    pub(super) fn arm(&mut self, cpu: usize, thread: ThreadId, soft: Time, hard: Time) {
-        self.timers.arm(cpu, thread, hard, soft);
-    }
-
-    /// Disarms the timer of a thread, if it has one here: on which CPU.
-    pub(super) fn disarm(&mut self, thread: ThreadId) -> Option<usize> {
-        self.timers.disarm(thread)
-    }
-
-    /// The earliest hard expiry, and its CPU.
-    pub(super) fn next(&self) -> Option<(Time, usize)> {
-        self.timers.next()
-    }
-
-    /// The earliest hard expiry of a CPU.
-    pub(super) fn next_on(&self, cpu: usize) -> Option<Time> {
-        self.timers.next_on(cpu)
-    }
-
-    /// The soft and the hard expiry of the timer with the earliest hard one of a CPU.
-    pub(super) fn front(&self, cpu: usize) -> Option<(Time, Time)> {
-        self.timers.front(cpu).map(|(hard, soft)| (soft, hard))
-    }
-
     /// An interrupt of a CPU.
     pub(super) fn interrupt(&mut self, cpu: usize, now: Time, expired: &mut Vec<Expired>) {
-        self.timers.expire(
+        self.expire(
             cpu,
             |_, soft| soft <= now,
             |thread, hard, soft| {
@@ -68,6 +41,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::rules::ThreadId;
 
     /// What the timers should be: soft and hard expiry, CPU and thread, in the
     /// order in which they were armed.
@@ -124,7 +98,7 @@ mod tests {
                     0..3 if !is_armed => {
                         let soft = now + Time::from_ns(length);
                         let hard = soft + Time::from_ns(slack);
-                        timers.arm(cpu, thread, soft, hard);
+                        timers.arm(cpu, thread, hard, soft);
                         naive.0.push((soft, hard, cpu, thread));
                     }
                     3 => {

@@ -133,9 +133,9 @@ impl<'p> World<'p> {
             random,
             face: Face {
                 read: model.costs().read.into(),
-                step: model.clock_step(),
+                step: model.clock_step,
                 frozen: model
-                    .frozen()
+                    .frozen
                     .iter()
                     .map(|&(from, to)| (start + from, start + to))
                     .collect(),
@@ -151,7 +151,7 @@ impl<'p> World<'p> {
             own_groups: BTreeMap::new(),
             foreground: None,
             computer: Computer::new(&model, start),
-            scheduler: Scheduler::new(model.scheduling(), model.cpus().unwrap_or(0)),
+            scheduler: Scheduler::new(model.scheduling, model.cpus().unwrap_or(0)),
             is_stalled: false,
             waiters: BTreeMap::new(),
             phases: Vec::new(),
@@ -184,7 +184,7 @@ impl<'p> World<'p> {
 
     fn plan_stalls(&mut self) {
         let model = Arc::clone(&self.model);
-        for (stall, &(from, to)) in model.stalls().iter().enumerate() {
+        for (stall, &(from, to)) in model.stalls.iter().enumerate() {
             if to > from {
                 self.agenda
                     .set(self.began + from, Event::StallBegins(stall));
@@ -220,7 +220,7 @@ impl<'p> World<'p> {
         self.refused.take().map_or(Ok(()), Err)
     }
 
-    pub(crate) fn finish(mut self) -> (Observations, Trace) {
+    pub(crate) fn finish(mut self) -> (Observations, Option<Trace>) {
         self.settle_threads();
         self.phases
             .extend(self.computer.phase(self.now, &*self.rule));
@@ -235,7 +235,7 @@ impl<'p> World<'p> {
             computer: self.phases,
             interrupted: false,
         };
-        (observations, self.trace.unwrap_or_default())
+        (observations, self.trace)
     }
 
     /// When something happens next that no thread does; [`Time::NEVER`] if nothing does.
@@ -245,7 +245,7 @@ impl<'p> World<'p> {
 
     fn happen(&mut self, event: Event) {
         match event {
-            Event::StallBegins(nth) if nth >= self.model.stalls().len() => self.steal(),
+            Event::StallBegins(nth) if nth >= self.model.stalls.len() => self.steal(),
             Event::StallBegins(_) => self.stall(),
             Event::StallEnds(_) => self.unstall(),
             Event::Replenish => self.replenish(),

@@ -284,7 +284,7 @@ impl<'p> World<'p> {
         }) else {
             return;
         };
-        if self.trace.is_some() || cpu >= self.model.efficient().from {
+        if self.trace.is_some() || cpu >= self.model.efficient.from {
             return;
         }
         let (yielding, read) = (self.costs.yielding, self.face.read);

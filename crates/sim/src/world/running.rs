@@ -47,7 +47,7 @@ impl World<'_> {
     pub(super) fn candidate(&self, id: ThreadId) -> Candidate {
         let thread = &self.threads[id];
         let candidate = thread.candidate(id, self.foreground);
-        let efficient = self.model.efficient().from;
+        let efficient = self.model.efficient.from;
         let is_confined =
             efficient < self.computer.cpus.len() && self.rule.saves_energy(id, thread.process);
         Candidate {
@@ -89,7 +89,7 @@ impl World<'_> {
     fn choose(&self, candidate: &Candidate, is_free: impl Fn(usize) -> bool) -> Option<usize> {
         let is_fit = |cpu: &usize| candidate.may_run_on(*cpu) && is_free(*cpu);
         let all = self.computer.cpus.len();
-        let fast = self.model.efficient().from.min(all);
+        let fast = self.model.efficient.from.min(all);
         let last = Some(candidate.cpu).filter(is_fit);
         last.filter(|cpu| *cpu < fast)
             .or_else(|| (0..fast).find(is_fit))
@@ -165,20 +165,20 @@ impl World<'_> {
 
     /// A hypervisor takes the CPUs away for a while, and will again, unless nothing else is to come.
     pub(super) fn steal(&mut self) {
-        let Some(steal) = self.model.steal().filter(|_| self.next() != Time::NEVER) else {
+        let Some(steal) = self.model.steal.filter(|_| self.next() != Time::NEVER) else {
             return;
         };
         self.stall();
-        let (ends, nth) = (self.now + steal.length, self.model.stalls().len());
+        let (ends, nth) = (self.now + steal.length, self.model.stalls.len());
         self.agenda.set(ends, Event::StallEnds(nth));
         self.plan_steal(ends);
     }
 
     /// The next time, after `from`, that the CPUs are taken away.
     pub(super) fn plan_steal(&mut self, from: Time) {
-        if let Some(steal) = self.model.steal() {
+        if let Some(steal) = self.model.steal {
             let gap = self.random.below(steal.every.times(2));
-            let nth = self.model.stalls().len();
+            let nth = self.model.stalls.len();
             self.agenda.set(from + gap, Event::StallBegins(nth));
         }
     }
@@ -252,7 +252,7 @@ impl World<'_> {
         thread.since = self.now;
         thread.used = thread.used + ran;
         if let Burst::Work(left) | Burst::Yield(left, _) = &mut thread.burst {
-            *left = *left - self.model.efficient().work_in(cpu, ran);
+            *left = *left - self.model.efficient.work_in(cpu, ran);
         }
         self.computer.ran(ran);
         self.scheduler.ran(cpu, ran, self.now);
@@ -336,7 +336,7 @@ impl World<'_> {
         match self.threads[id].burst {
             Burst::Work(left) | Burst::Yield(left, _) => {
                 let cpu = self.threads[id].cpu;
-                self.now + self.model.efficient().time_for(cpu, left)
+                self.now + self.model.efficient.time_for(cpu, left)
             }
             Burst::Spin(until) => self.face.spin(self.now, until),
         }

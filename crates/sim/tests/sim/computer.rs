@@ -281,7 +281,8 @@ fn run(model: &Model, seed: u64, program: &Program) -> Option<(Observations, Tra
     };
     let mut machine = SimMachine::new(model.clone(), seed).with_limits(limits);
     let accepted = without_refused(&machine, program);
-    let seen = machine.run_traced(&accepted);
+    let seen = machine.run_watched(&accepted, true, &mut |_| {});
+    let seen = seen.map(|(seen, trace)| (seen, trace.expect("it was asked for")));
     // Without a trace, what only a trace tells apart is not carried out one by one.
     let mut untraced = SimMachine::new(model.clone(), seed).with_limits(limits);
     let untraced = untraced.run(&accepted);

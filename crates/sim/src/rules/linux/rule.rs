@@ -215,7 +215,7 @@ impl Rule for Linux {
         } else if self.is_high_resolution {
             let hard = request.due + self.slack(request);
             let (cpu, thread) = (request.cpu, request.thread);
-            self.hrtimers.arm(cpu, thread, request.due, hard);
+            self.hrtimers.arm(cpu, thread, hard, request.due);
         } else {
             self.arm_for_tick(request);
         }
