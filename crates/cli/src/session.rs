@@ -158,7 +158,7 @@ pub(crate) fn rounds(rounds: u32) -> String {
 
 /// Where the results go, found out before there are any.
 pub(crate) struct Outputs {
-    json: Option<Target>,
+    pub(crate) json: Option<Target>,
     plots: Option<PathBuf>,
 }
 

@@ -1,7 +1,7 @@
 //! A simulated thread: its program, and what it is at.
 
 use punctual_core::strategies::AnyStrategy;
-use punctual_core::{Event, Goal, Nanos, Reason, Step, Strategy, Tick, Turn, Wait};
+use punctual_core::{Event, Nanos, Reason, Step, Tick, Wait};
 use punctual_program::lengths::{Cycles, Draws};
 use punctual_program::machine::{CpuUse, Recorder, ThreadObservations};
 use punctual_program::probe::OsClock;
@@ -48,7 +48,7 @@ pub(crate) struct Thread<'p> {
     pub(crate) recorder: Recorder<SimClock>,
     /// The wait that is under way, while it is [`Doing::Waiting`].
     pub(crate) waiting: Option<Waiting>,
-    pub(crate) strategies: Vec<Planner>,
+    pub(crate) strategies: Vec<AnyStrategy>,
     /// When the event that ended its wait was signalled.
     pub(crate) signalled: Option<Time>,
     pub(crate) cycles: Option<Box<Cycles<SimClock>>>,
@@ -94,7 +94,7 @@ impl Thread<'_> {
             name: self.name.to_owned(),
             first_phase: self.first_phase,
             began: self.began,
-            learned: self.strategies.into_iter().map(Planner::learned).collect(),
+            learned: self.strategies.into_iter().map(Some).collect(),
             ..self.recorder.finish(cpu)
         }
     }
@@ -196,39 +196,6 @@ pub(crate) enum Doing<'p> {
         has_moved: bool,
     },
     Ended,
-}
-
-/// Who says how a thread waits.
-#[cfg_attr(
-    test,
-    expect(clippy::large_enum_variant, reason = "only tests bring another")
-)]
-pub(crate) enum Planner {
-    /// One of punctual's strategies.
-    Strategy(AnyStrategy),
-    /// A strategy that a test brought.
-    #[cfg(test)]
-    Test(Box<dyn Strategy<SimClock>>),
-}
-
-impl Planner {
-    fn learned(self) -> Option<AnyStrategy> {
-        match self {
-            Self::Strategy(strategy) => Some(strategy),
-            #[cfg(test)]
-            Self::Test(_) => None,
-        }
-    }
-}
-
-impl Strategy<SimClock> for Planner {
-    fn next(&mut self, goal: &Goal<SimClock>, turn: &Turn<SimClock>) -> Step<SimClock> {
-        match self {
-            Self::Strategy(strategy) => strategy.next(goal, turn),
-            #[cfg(test)]
-            Self::Test(strategy) => strategy.next(goal, turn),
-        }
-    }
 }
 
 /// A wait that is under way.

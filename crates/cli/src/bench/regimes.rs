@@ -18,8 +18,9 @@ use super::BenchArgs;
 use crate::files::{self, Target};
 use crate::options::refuse;
 use crate::progress::Progress;
+use crate::session::{self, Outputs};
 use crate::values::{List, list};
-use crate::{Done, host, print, say, session, stop};
+use crate::{Done, host, say, stop};
 
 /// Runs the command.
 pub(super) fn run(bench: &BenchArgs, args: &RegimesArgs) -> Result<Done> {
@@ -38,9 +39,10 @@ pub(super) fn run(bench: &BenchArgs, args: &RegimesArgs) -> Result<Done> {
     refuse_together(bench, args)?;
     let mut plan = plan(bench, args)?;
     let unavailable = leave_out(&mut plan)?;
-    let file = args.resume.as_deref().or(bench.output.json.as_deref());
     // Found out before anything is measured.
-    let target = file.map(Target::new).transpose()?;
+    let mut output = bench.output.clone();
+    output.json = args.resume.clone().or(output.json);
+    let outputs = Outputs::new(&output)?;
     let stop = stop::on_ctrl_c()?;
     let mut run = match args.resume.as_deref().filter(|file| file.exists()) {
         Some(file) => resumed(file, &plan)?,
@@ -49,17 +51,12 @@ pub(super) fn run(bench: &BenchArgs, args: &RegimesArgs) -> Result<Done> {
             ..session::run()
         },
     };
+    run.failed = None;
     run.beside.plan = Some(lengths(&plan));
-    (run.interrupted, run.failed) = (false, None);
     announce(&plan);
     let witness = Witness::new();
-    let measured = measure(&plan, &mut run, &stop, &witness, target.as_ref());
-    if let Err(why) = measured {
-        if run.results.is_empty() {
-            return Err(why);
-        }
-        run.failed = Some(format!("{why:#}"));
-    }
+    let measured = measure(&plan, &mut run, &stop, &witness, outputs.json.as_ref());
+    run.failed = measured.err().map(|why| format!("{why:#}"));
     run.interrupted = stop.is_requested() || run.failed.is_some();
     let setting = Setting {
         rounds: plan.rounds,
@@ -69,20 +66,12 @@ pub(super) fn run(bench: &BenchArgs, args: &RegimesArgs) -> Result<Done> {
     run.warnings = unavailable;
     (run.warnings).extend(warnings(&run.machine, &run.results, setting));
     let run = session::disturbed(run, witness.disturbance());
-    // Before anything is printed, which may fail.
-    if let Some(target) = target {
-        target.write(&run.to_json())?;
-    }
-    print(&bench.output.of(&run))?;
-    if let Some(why) = &run.failed {
-        bail!("it ended before its end, and what was measured is kept: {why}");
-    }
     let cells = cells(&run.results);
     let is_lost = cells.iter().any(|cell| cell.verdict == Verdict::Dearer);
-    Ok(match args.gate && is_lost && !run.interrupted {
-        true => Done::Differs,
-        false => Done::unless(run.interrupted),
-    })
+    match outputs.deliver(&run, &bench.output.of(&run))? {
+        Done::Whole if args.gate && is_lost => Ok(Done::Differs),
+        done => Ok(done),
+    }
 }
 
 /// Options of all benches are no arguments of this one, so that the parser

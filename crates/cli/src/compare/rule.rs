@@ -22,7 +22,7 @@ pub(crate) struct Rule {
     text: String,
     selector: Selector,
     pub(crate) metric: Metric,
-    pub(super) beyond: Beyond,
+    beyond: Beyond,
     pub(crate) limit: Limit,
 }
 
@@ -35,15 +35,11 @@ struct Selector {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Beyond {
-    /// `>`
-    Above,
-    /// `>=`
-    AtLeast,
-    /// `<`
-    Below,
-    /// `<=`
-    AtMost,
+struct Beyond {
+    /// `<` or `<=`: it forbids what is low.
+    is_low: bool,
+    /// `>=` or `<=`: it forbids the limit too.
+    with_limit: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,18 +51,12 @@ pub(crate) enum Limit {
 }
 
 impl Beyond {
-    pub(super) fn holds(self, value: f64, limit: f64) -> bool {
-        match self {
-            Self::Above => value > limit,
-            Self::AtLeast => value >= limit,
-            Self::Below => value < limit,
-            Self::AtMost => value <= limit,
-        }
-    }
-
-    /// Whether it forbids what is low.
-    pub(super) fn is_low(self) -> bool {
-        matches!(self, Self::Below | Self::AtMost)
+    fn holds(self, value: f64, limit: f64) -> bool {
+        let is_beyond = match self.is_low {
+            true => value < limit,
+            false => value > limit,
+        };
+        is_beyond || self.with_limit && value == limit
     }
 }
 
@@ -101,37 +91,29 @@ impl FromStr for Rule {
             .rfind(['<', '>'])
             .ok_or_else(|| format!("it has no `>`, `>=`, `<` or `<=`; {GRAMMAR}"))?;
         let (what, value) = text.split_at(sign);
-        let low = value.starts_with('<');
-        let value = &value[1..];
-        let (beyond, value) = match (value.strip_prefix('='), low) {
-            (Some(value), false) => (Beyond::AtLeast, value),
-            (Some(value), true) => (Beyond::AtMost, value),
-            (None, false) => (Beyond::Above, value),
-            (None, true) => (Beyond::Below, value),
+        let is_low = value.starts_with('<');
+        let (with_limit, value) = match value[1..].strip_prefix('=') {
+            Some(value) => (true, value),
+            None => (false, &value[1..]),
         };
         // Subjects have colons, too: `system:method=timerfd`.
         let (selector, metric) = what.rsplit_once(':').unwrap_or(("*", what));
         let metric = metric_of(metric.trim())?;
-        match (metric.more_is_better, beyond.is_low()) {
-            (false, true) => {
-                let name = metric.name;
-                return Err(format!(
-                    "less {name} is better, and a rule says what fails; give `>` or `>=`"
-                ));
-            }
-            (true, false) => {
-                let name = metric.name;
-                return Err(format!(
-                    "more {name} is better, and a rule says what fails; give `<` or `<=`"
-                ));
-            }
-            _ => {}
+        if metric.more_is_better != is_low {
+            let (which, signs) = match is_low {
+                true => ("less", "`>` or `>=`"),
+                false => ("more", "`<` or `<=`"),
+            };
+            return Err(format!(
+                "{which} {} is better, and a rule says what fails; give {signs}",
+                metric.name
+            ));
         }
         Ok(Self {
             text: text.trim().to_owned(),
             selector: selector.trim().parse()?,
             metric,
-            beyond,
+            beyond: Beyond { is_low, with_limit },
             limit: limit_of(metric, value.trim())?,
         })
     }
@@ -350,7 +332,7 @@ fn of_ratio(rule: &Rule, factor: f64, ratio: &Ratio) -> (RuleOutcome, String) {
         return (RuleOutcome::Inconclusive, why);
     };
     // The end that is beyond last, and the one that is beyond first.
-    let (last, first) = if rule.beyond.is_low() {
+    let (last, first) = if rule.beyond.is_low {
         (interval.high, interval.low)
     } else {
         (interval.low, interval.high)
@@ -405,6 +387,10 @@ fn names(compared: &Comparison) -> String {
 mod tests {
     use super::*;
 
+    fn beyond(is_low: bool, with_limit: bool) -> Beyond {
+        Beyond { is_low, with_limit }
+    }
+
     fn rule(text: &str) -> Rule {
         text.parse().unwrap()
     }
@@ -414,12 +400,12 @@ mod tests {
         let plain = rule("late_p99>500us");
         assert_eq!(
             (plain.metric, plain.beyond),
-            (Metric::LATE_P99, Beyond::Above)
+            (Metric::LATE_P99, beyond(false, false))
         );
         assert_eq!(plain.limit, Limit::Value(500_000.0));
         let full = rule(" pace/system:method=timerfd@rate=60@load=1 : cpu >= 5 % ");
         assert_eq!(full.limit, Limit::Value(0.05));
-        assert_eq!(full.beyond, Beyond::AtLeast);
+        assert_eq!(full.beyond, beyond(false, true));
         assert_eq!(full.selector.experiment, "pace");
         assert_eq!(full.selector.subject, "system:method=timerfd");
         assert_eq!(full.selector.params.len(), 2);
@@ -428,9 +414,9 @@ mod tests {
         let zeroed = rule("zero-pool/mcs@batch=64: gb_per_cpu_s < 5 GB/s");
         assert_eq!(
             (zeroed.limit, zeroed.beyond),
-            (Limit::Value(5.0), Beyond::Below)
+            (Limit::Value(5.0), beyond(true, false))
         );
-        assert_eq!(rule("wall_gb_per_s <= 0.8x").beyond, Beyond::AtMost);
+        assert_eq!(rule("wall_gb_per_s <= 0.8x").beyond, beyond(true, true));
     }
 
     #[test]

@@ -91,6 +91,13 @@ impl Scheduler {
         }
     }
 
+    fn fair(&mut self) -> Option<&mut Fair> {
+        match self {
+            Self::Fair(fair) => Some(fair),
+            Self::Unlimited | Self::Quantum(_) => None,
+        }
+    }
+
     /// A thread that was asleep, or is new, is ready, and no CPU is free for
     /// it.
     pub(crate) fn woken(&mut self, candidate: Candidate) -> Woken {
@@ -125,19 +132,13 @@ impl Scheduler {
     /// A thread that is ready at `now` may run on its CPU if that is free; if it may not, as
     /// a quota is used up, it is kept until there is time again.
     pub(crate) fn admits(&mut self, candidate: Candidate, now: Time) -> bool {
-        match self {
-            Self::Unlimited | Self::Quantum(_) => true,
-            Self::Fair(scheduler) => scheduler.admits(candidate, now),
-        }
+        self.fair().is_none_or(|fair| fair.admits(candidate, now))
     }
 
     /// When threads that wait for time have some again, to be asked for once
     /// [`replenish`](Self::replenish) was told of the last; `None` while none is due anew.
     pub(crate) fn replenishes_at(&mut self, now: Time) -> Option<Time> {
-        match self {
-            Self::Unlimited | Self::Quantum(_) => None,
-            Self::Fair(scheduler) => scheduler.replenishes_at(now),
-        }
+        self.fair()?.replenishes_at(now)
     }
 
     /// A period begins: who waited for time may run again.
@@ -148,20 +149,15 @@ impl Scheduler {
     }
 
     /// The group of a thread that nobody has put into another.
-    pub(crate) fn first_group(&self) -> GroupId {
-        match self {
-            Self::Unlimited | Self::Quantum(_) => 0,
-            Self::Fair(scheduler) => scheduler.first_group(),
-        }
+    pub(crate) fn first_group(&mut self) -> GroupId {
+        self.fair().map_or(0, |fair| fair.first_group)
     }
 
     /// A group of threads inside another that has a quota of its own: `own`, which had one
     /// before, or a new one.
     pub(crate) fn limit(&mut self, own: Option<GroupId>, around: GroupId, quota: Quota) -> GroupId {
-        match self {
-            Self::Unlimited | Self::Quantum(_) => around,
-            Self::Fair(scheduler) => scheduler.limit(own, around, quota),
-        }
+        self.fair()
+            .map_or(around, |fair| fair.limit(own, around, quota))
     }
 
     /// A thread that is queued, asleep or running belongs to this group from now on.
@@ -193,10 +189,7 @@ impl Scheduler {
     /// A queued thread that is to move from `cpu`, which is crowded, to another
     /// CPU, and that CPU; it is queued there now.
     pub(crate) fn balance(&mut self, cpu: usize) -> Option<(ThreadId, usize)> {
-        match self {
-            Self::Unlimited | Self::Quantum(_) => None,
-            Self::Fair(scheduler) => scheduler.balance(cpu),
-        }
+        self.fair()?.balance(cpu)
     }
 
     /// The thread of `cpu` has run for `length`, until `now`.
@@ -230,7 +223,7 @@ impl Scheduler {
     pub(crate) fn yields(&mut self, cpu: usize) -> bool {
         match self {
             Self::Unlimited => false,
-            Self::Quantum(scheduler) => scheduler.yields(cpu),
+            Self::Quantum(scheduler) => scheduler.end_turn(cpu),
             Self::Fair(scheduler) => scheduler.yields(cpu),
         }
     }
@@ -274,24 +267,4 @@ impl Scheduler {
             Self::Fair(scheduler) => scheduler.turn_left(cpu),
         }
     }
-
-    /// When a turn that is over ends.
-    pub(crate) fn ends_at(&self) -> TurnEnds {
-        match self {
-            Self::Unlimited => TurnEnds::Anywhere,
-            Self::Quantum(scheduler) => scheduler.ends_at(),
-            Self::Fair(scheduler) => scheduler.ends_at(),
-        }
-    }
-}
-
-/// When a turn that is over ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TurnEnds {
-    /// At once.
-    Anywhere,
-    /// At the next tick of the timer rule.
-    AtTicksOfTheRule,
-    /// At the next multiple of this.
-    AtMultiplesOf(Time),
 }

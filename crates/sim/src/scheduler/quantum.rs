@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use punctual_core::Reason;
 use punctual_program::setting::Priority;
 
-use super::{Candidate, TurnEnds};
+use super::Candidate;
 use crate::clock::Time;
 use crate::model::Turns;
 use crate::rules::ThreadId;
@@ -370,10 +370,6 @@ impl Quantum {
         }
     }
 
-    pub(super) fn yields(&mut self, cpu: usize) -> bool {
-        self.end_turn(cpu)
-    }
-
     pub(super) fn turn_is_over(&mut self, cpu: usize) -> bool {
         let Some(running) = self.running[cpu] else {
             return false;
@@ -476,15 +472,8 @@ impl Quantum {
         first.min()
     }
 
-    pub(super) fn ends_at(&self) -> TurnEnds {
-        match self.turns {
-            Turns::AtTicks(_) => TurnEnds::AtTicksOfTheRule,
-            Turns::Buckets { .. } => TurnEnds::Anywhere,
-        }
-    }
-
     /// Ends the turn of the thread of `cpu` if it is somebody else's.
-    fn end_turn(&mut self, cpu: usize) -> bool {
+    pub(super) fn end_turn(&mut self, cpu: usize) -> bool {
         let is_wanted = self.wanted_in(cpu).is_some();
         if let Some(running) = self.running[cpu].as_mut().filter(|_| is_wanted) {
             running.left = Time::ZERO;
@@ -837,11 +826,11 @@ mod tests {
     fn a_yield_goes_to_an_equal_only() {
         let mut quantum = Quantum::new(ns(100), MACOS, 1);
         quantum.runs(candidate(0, Priority::Normal), 0);
-        assert!(!quantum.yields(0));
+        assert!(!quantum.end_turn(0));
         quantum.woken(candidate(1, Priority::Background));
-        assert!(!quantum.yields(0));
+        assert!(!quantum.end_turn(0));
         quantum.woken(candidate(2, Priority::Normal));
-        assert!(quantum.yields(0));
+        assert!(quantum.end_turn(0));
         quantum.requeue(candidate(0, Priority::Normal));
         assert_eq!(quantum.next(0), Some(2));
     }

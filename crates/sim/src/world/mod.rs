@@ -363,85 +363,48 @@ impl<'p> World<'p> {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
-    use std::rc::Rc;
-
-    use punctual_core::{Goal, Limit, Method, Step, Strategy, StrategySpec, Turn};
+    use punctual_core::strategies::AnyStrategy;
+    use punctual_core::{Method, StrategySpec};
     use punctual_program::program::{Due, Op, SpawnKind, Subject};
 
     use super::*;
-    use crate::thread::Planner;
 
-    type Learned = Rc<RefCell<Vec<Option<Nanos>>>>;
-
-    /// Spins for half of each wait and sleeps for the rest, every other time
-    /// metered.
-    struct Metered {
-        waits: usize,
-        learned: Learned,
-    }
-
-    impl Strategy<SimClock> for Metered {
-        fn next(&mut self, goal: &Goal<SimClock>, turn: &Turn<SimClock>) -> Step<SimClock> {
-            match turn {
-                Turn::Begin(now) => Step::Spin {
-                    until: *now + Nanos::new(goal.left(*now).as_ns() / 2),
-                    or: goal.or,
-                },
-                Turn::Woke(wake) => {
-                    self.learned.borrow_mut().push(wake.cpu);
-                    self.waits += 1;
-                    Step::Block {
-                        method: Method::Sleep,
-                        limit: Limit::Until(goal.deadline),
-                        or: goal.or,
-                        metered: self.waits % 4 == 1,
-                    }
-                }
-            }
-        }
-    }
-
-    /// What thread number `id` of `program` learns by its naps on Linux, where
-    /// one takes 3 us of CPU time.
-    fn learned(program: &Program, id: ThreadId) -> Vec<Option<Nanos>> {
+    /// What thread number `id` of `program` has learned of the CPU time of its naps on Linux, where
+    /// one takes 3 us: the first ones are metered.
+    fn learned(program: &Program, id: ThreadId) -> Vec<Nanos> {
         let model = Model::parse("linux,nap=3us,wake=10us,jitter=0ns,cpus=1").unwrap();
         let model = Arc::new(model);
         let mut world = World::new(model, Random::new(1), Limits::default(), Time::ZERO);
-        world.create("", program, None);
-        let learned = Learned::default();
-        let strategy = Metered {
-            waits: 0,
-            learned: Rc::clone(&learned),
-        };
-        world.threads[id].strategies = vec![Planner::Test(Box::new(strategy))];
-        world.happen_all().unwrap();
-        learned.take()
+        world.run(program).unwrap();
+        match &world.finish().0.threads[id].learned[..] {
+            [Some(AnyStrategy::Adaptive(adaptive))] => {
+                let classes = adaptive.learned().classes;
+                let mut cpu: Vec<Nanos> = classes.iter().map(|class| class.cpu).collect();
+                cpu.dedup();
+                cpu
+            }
+            other => panic!("{other:?}"),
+        }
     }
 
     fn waiting(ops: Vec<Op>) -> Program {
-        Program::of(Subject::Strategy(StrategySpec::Spin), ops)
+        let subject = Subject::Strategy(StrategySpec::adaptive(10.0));
+        Program::of(subject, ops)
     }
 
     const WAIT: Op = Op::wait(Due::After(Nanos::from_ms(10)));
     /// The nap, and the reading of the clock after it.
-    const CHARGED: Option<Nanos> = Some(Nanos::new(3_000 + 31));
+    const CHARGED: Nanos = Nanos::new(3_000 + 31);
 
     #[test]
     fn a_metered_block_learns_what_the_model_charges() {
-        let program = waiting(vec![WAIT, WAIT, WAIT]);
-        // A spin, a metered nap, a spin, a plain nap, ...
-        assert_eq!(
-            learned(&program, 0),
-            [None, CHARGED, None, None, None, CHARGED]
-        );
+        assert_eq!(learned(&waiting(vec![WAIT; 3]), 0), [CHARGED]);
     }
 
     #[test]
     fn a_record_before_it_changes_nothing() {
         let program = waiting(vec![WAIT, Op::Record, WAIT, Op::Record, WAIT]);
-        let learned = learned(&program, 0);
-        assert_eq!((learned[1], learned[5]), (CHARGED, CHARGED));
+        assert_eq!(learned(&program, 0), [CHARGED]);
     }
 
     /// A phase begins a new section in the middle of whatever threads do.
@@ -451,12 +414,12 @@ mod tests {
         // By then the other one has begun its block.
         let nap = Op::nap(Method::Sleep, Nanos::from_ms(6));
         let director = Program::from(vec![
-            spawn(vec![WAIT]),
+            spawn(vec![WAIT, WAIT]),
             spawn(vec![nap, Op::Work(Nanos::from_secs(1))]),
             Op::Until(Nanos::from_ms(7)),
             Op::Phase,
             Op::Until(Nanos::from_ms(200)),
         ]);
-        assert_eq!(learned(&director, 1), [None, CHARGED]);
+        assert_eq!(learned(&director, 1), [CHARGED]);
     }
 }

@@ -15,7 +15,7 @@ use crate::clock::SimClock;
 use crate::clock::Time;
 use crate::model::Quota;
 use crate::rules::{Answer, ProcessId, Request, ThreadId};
-use crate::thread::{Burst, Doing, Place, Planner, Thread, Waiting};
+use crate::thread::{Burst, Doing, Place, Thread, Waiting};
 use crate::trace::Happened;
 
 /// A thread that reads a tick-written clock looks again after so long at the
@@ -280,7 +280,7 @@ impl<'p> World<'p> {
         let cpu = thread.cpu;
         let Some(waiting) = thread.waiting.as_ref().filter(|waiting| {
             let planner = &thread.strategies[waiting.with];
-            matches!(planner, Planner::Strategy(AnyStrategy::YieldSpin(_)))
+            matches!(planner, AnyStrategy::YieldSpin(_))
         }) else {
             return;
         };

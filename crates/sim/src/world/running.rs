@@ -5,8 +5,9 @@ use punctual_core::Reason;
 use super::World;
 use super::agenda::Event;
 use crate::clock::Time;
+use crate::model::{Fair, Scheduling, Turns};
 use crate::rules::{ProcessId, ThreadId};
-use crate::scheduler::{Candidate, Scheduler, TurnEnds, Woken};
+use crate::scheduler::{Candidate, Scheduler, Woken};
 use crate::thread::{Burst, Doing, Place, Thread};
 use crate::trace::Happened;
 
@@ -353,20 +354,18 @@ impl World<'_> {
             return;
         };
         let over = self.now + left;
-        let at = match self.scheduler.ends_at() {
-            TurnEnds::Anywhere => over,
-            TurnEnds::AtTicksOfTheRule => {
+        let at = match &self.model.scheduling {
+            Scheduling::Quantum {
+                turns: Turns::AtTicks(_),
+                ..
+            } => {
                 let ticks = self.rule.ticks(0, false);
                 ticks.map_or(over, |grid| grid.at_or_after(over))
             }
-            TurnEnds::AtMultiplesOf(tick) => {
-                let rest = over.rem(tick);
-                if rest == Time::ZERO {
-                    over
-                } else {
-                    over + (tick - rest)
-                }
-            }
+            Scheduling::Fair(Fair {
+                tick: Some(tick), ..
+            }) => tick.times(over.as_thirds().div_ceil(tick.as_thirds())),
+            _ => over,
         };
         self.agenda.set(at, Event::TurnEnd(cpu));
     }

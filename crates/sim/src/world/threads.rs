@@ -14,7 +14,7 @@ use super::agenda;
 use crate::clock::Time;
 use crate::rules::ThreadId;
 use crate::scheduler::Share;
-use crate::thread::{Burst, Doing, Place, Planner, Thread};
+use crate::thread::{Burst, Doing, Place, Thread};
 use crate::trace::{Happened, ThreadInfo};
 
 impl<'p> World<'p> {
@@ -68,7 +68,7 @@ impl<'p> World<'p> {
             first_phase: self.phase,
             began: Nanos::new((self.now - self.began).floor_ns()),
             cursor: Cursor::new(program),
-            strategies: strategies.map(Planner::Strategy).collect(),
+            strategies: strategies.collect(),
             cycles: None,
             // The instant is another in each run and with each seed, and the same on
             // all models.

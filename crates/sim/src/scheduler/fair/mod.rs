@@ -26,7 +26,7 @@ use quota::Groups;
 use real_time::RealTime;
 use tree::ROOT;
 
-use super::{Candidate, TurnEnds, Woken};
+use super::{Candidate, Woken};
 use crate::clock::Time;
 use crate::model::{Fair as Rules, Parity, Quota};
 use crate::rules::ThreadId;
@@ -65,7 +65,7 @@ pub(crate) struct Fair {
     threads: Vec<Entity>,
     groups: Groups,
     /// The group of all that are in none of their own.
-    first_group: GroupId,
+    pub(super) first_group: GroupId,
     /// When it was last told the time.
     now: Time,
     /// The time at which threads have time again, if it is known to who asked.
@@ -107,10 +107,6 @@ impl Fair {
             fair.first_group = fair.add_group(Some(ROOT), rules.quota);
         }
         fair
-    }
-
-    pub(super) fn first_group(&self) -> GroupId {
-        self.first_group
     }
 
     pub(super) fn woken(&mut self, candidate: Candidate) -> Woken {
@@ -593,13 +589,6 @@ impl Fair {
             .chain(server)
             .chain(is_looked_at.then_some(to_tick))
             .min()
-    }
-
-    pub(super) fn ends_at(&self) -> TurnEnds {
-        match self.rules.tick {
-            Some(tick) => TurnEnds::AtMultiplesOf(tick),
-            None => TurnEnds::Anywhere,
-        }
     }
 
     fn real_time_left(&self, cpu: usize) -> Option<Time> {
