@@ -10,7 +10,7 @@ use punctual_lab::host::Witness;
 use punctual_lab::model_facts;
 use punctual_lab::rounds::{End, Results};
 use punctual_program::Machine;
-use punctual_record::{Disturbance, MachineFacts, Run, RunRow, visible};
+use punctual_record::{Disturbance, MachineFacts, Run, RunRow, Warning, visible};
 use punctual_report::doctor::timer_rule;
 use punctual_report::{Figure, Report, Setting, warnings};
 use punctual_sim::{Model, SimMachine};
@@ -18,7 +18,7 @@ use punctual_sim::{Model, SimMachine};
 use crate::files::{self, Target};
 use crate::host::host_machine;
 use crate::options::Output;
-use crate::{Done, print, stop};
+use crate::{Done, print, say, stop};
 
 /// A simulated computer, or this one, which Ctrl-C stops.
 pub(crate) fn machine(on: Option<&Model>, seed: u64) -> Result<Measured> {
@@ -154,6 +154,13 @@ pub(crate) fn about(length: Nanos, in_virtual_time: bool) -> String {
 pub(crate) fn rounds(rounds: u32) -> String {
     let plural = if rounds == 1 { "" } else { "s" };
     format!("{rounds} round{plural}")
+}
+
+/// Says what will not be measured.
+pub(crate) fn say_left_out(left_out: &[Warning]) {
+    left_out
+        .iter()
+        .for_each(|left_out| say!("{}", left_out.what));
 }
 
 /// Where the results go, found out before there are any.

@@ -85,11 +85,6 @@ pub struct ProcessGuard {
 }
 
 impl ProcessGuard {
-    /// What each thread had, as [`of`].
-    pub fn before(&self) -> &[ThreadSlack] {
-        &self.before
-    }
-
     /// Changes the slack that is held, and returns what is in force then.
     ///
     /// # Errors
@@ -288,7 +283,7 @@ mod tests {
             match slacks() {
                 Ok(before) => {
                     let guard = hold_of(child.id(), Nanos::from_us(21)).unwrap();
-                    assert_eq!(guard.before(), [(child.id(), before)]);
+                    assert_eq!(guard.before, [(child.id(), before)]);
                     assert_eq!(slacks().unwrap(), Nanos::from_us(21));
                     let changed = guard.set(Nanos::from_us(3)).unwrap();
                     assert_eq!(changed, [(child.id(), Nanos::from_us(3))]);

@@ -58,7 +58,7 @@ pub(crate) struct Computer {
     pub(crate) cpus: Vec<Cpu>,
     /// None are counted where each thread has a CPU of its own.
     is_counted: bool,
-    idle: IdleTable,
+    idle: &'static IdleTable,
     began: Time,
     busy: Time,
     waking: Time,
@@ -252,9 +252,9 @@ impl Computer {
             entered,
             total: nanos(total),
         });
-        let energy = self.idle.power.map(|power| {
-            let idle = self.rested.iter().zip(power.idle);
-            let idle = idle.map(|(&(_, total), milliwatts)| (total, milliwatts));
+        let energy = self.idle.power.as_ref().map(|power| {
+            let idle = self.rested.iter().zip(&power.idle);
+            let idle = idle.map(|(&(_, total), &milliwatts)| (total, milliwatts));
             let all = idle.chain([(self.busy + self.waking, power.awake)]);
             let picojoules = |(time, milliwatts): (Time, u64)| {
                 u128::from(time.floor_ns()) * u128::from(milliwatts)

@@ -94,9 +94,7 @@ impl MeasurePlan {
 
     /// Says on standard error what is about to happen and how long it takes.
     pub(super) fn announce(&self, in_virtual_time: bool) {
-        for left_out in &self.left_out {
-            say!("{}", left_out.what);
-        }
+        session::say_left_out(&self.left_out);
         let about = |length| session::about(length, in_virtual_time);
         for part in &self.parts {
             let what = match &part.what {

@@ -143,9 +143,7 @@ fn here(args: &AdviseArgs) -> Result<Done> {
     ZeroFacts::of_pools().add_to(&mut run.machine);
     let ground = PoolPlan::of_cells(Cell::all(args.kernel, area, vec![ONE]), 1, stop.clone())?;
     run.warnings = ground.left_out.clone();
-    for left_out in &run.warnings {
-        say!("{}", left_out.what);
-    }
+    session::say_left_out(&run.warnings);
     let model = calibrated(args, area, ground, &stop)?;
     run.beside.zero_calibration = Some(model.calibration.clone());
     let advised = match stop.is_requested() {

@@ -86,9 +86,7 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
     ZeroFacts::of_memory().add_to(&mut facts);
     let started_at = session::now();
 
-    for left_out in &plan.left_out {
-        say!("{}", left_out.what);
-    }
+    session::say_left_out(&plan.left_out);
     say!(
         "zero probe: touches {} once beforehand",
         plan.memory_in_words()

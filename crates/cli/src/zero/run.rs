@@ -220,9 +220,7 @@ fn in_words(ratios: &[Ratio]) -> String {
 
 /// Touches the memory once: how long everything takes is not known before.
 fn touch(plan: &mut PoolPlan) -> Result<()> {
-    for left_out in &plan.left_out {
-        say!("{}", left_out.what);
-    }
+    session::say_left_out(&plan.left_out);
     say!(
         "zero run: touches its memory once beforehand ({})",
         plan.memory_in_words()

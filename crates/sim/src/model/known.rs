@@ -44,6 +44,7 @@ struct File {
     windows: Vec<Parameter>,
     computer: Vec<Parameter>,
     different: Vec<Different>,
+    idle: Vec<IdleTable>,
 }
 
 #[derive(Deserialize)]
@@ -65,10 +66,6 @@ struct Different {
 }
 
 impl File {
-    fn read() -> Self {
-        toml::from_str(include_str!("../../models.toml")).expect("the tests read this file")
-    }
-
     fn known(&self, &Named { name, what }: &Named) -> Known {
         let os_name = os_name(name);
         let of = match os_name {
@@ -156,13 +153,16 @@ impl Known {
 }
 
 /// All models with a name of their own; `fake-Nms` is one for each N.
-pub(super) static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
-    let file = File::read();
-    file.model.iter().map(|model| file.known(model)).collect()
+pub(super) static KNOWN: LazyLock<Vec<Known>> =
+    LazyLock::new(|| FILE.model.iter().map(|model| FILE.known(model)).collect());
+
+static FILE: LazyLock<File> = LazyLock::new(|| {
+    toml::from_str(include_str!("../../models.toml")).expect("the tests read this file")
 });
 
 /// An idle state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "(&'static str, u64, u64)")]
 pub struct IdleState {
     /// Its name.
     pub name: &'static str,
@@ -172,86 +172,47 @@ pub struct IdleState {
     pub target_residency: Time,
 }
 
-/// The idle states of a computer, the shallowest first.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct IdleTable {
-    pub(crate) states: &'static [IdleState],
-    pub(crate) power: Option<Power>,
-}
-
-/// What a core takes, in milliwatts.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Power {
-    /// While it runs, or is on its way out of an idle state.
-    pub(crate) awake: u64,
-    /// In each idle state.
-    pub(crate) idle: [u64; SKYLAKE_SERVER.len()],
-}
-
-impl IdleTable {
-    /// No idle states.
-    pub(crate) const NONE: Self = Self::of(&[]);
-
-    const fn of(states: &'static [IdleState]) -> Self {
+/// Its name, and the two lengths in microseconds.
+impl From<(&'static str, u64, u64)> for IdleState {
+    fn from((name, exit_us, residency_us): (&'static str, u64, u64)) -> Self {
         Self {
-            states,
-            power: None,
+            name,
+            exit_latency: Nanos::from_us(exit_us).into(),
+            target_residency: Nanos::from_us(residency_us).into(),
         }
     }
 }
 
-const fn state(name: &'static str, exit_us: u64, residency_us: u64) -> IdleState {
-    IdleState {
-        name,
-        exit_latency: Time::from_ns(Nanos::from_us(exit_us).as_ns()),
-        target_residency: Time::from_ns(Nanos::from_us(residency_us).as_ns()),
-    }
+/// The idle states of a computer, the shallowest first.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct IdleTable {
+    name: &'static str,
+    pub(crate) states: Vec<IdleState>,
+    pub(crate) power: Option<Power>,
 }
 
-/// `drivers/idle/intel_idle.c`, Skylake client; without C9 and C10, whose
-/// figures are not at hand.
-const SKYLAKE: &[IdleState] = &[
-    state("C1", 2, 2),
-    state("C1E", 10, 20),
-    state("C3", 70, 100),
-    state("C6", 85, 200),
-    state("C7s", 124, 800),
-    state("C8", 200, 800),
-];
+/// What a core takes, in milliwatts.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Power {
+    /// While it runs, or is on its way out of an idle state.
+    pub(crate) awake: u64,
+    /// In each idle state.
+    pub(crate) idle: Vec<u64>,
+}
 
-/// `drivers/idle/intel_idle.c`, Skylake server.
-const SKYLAKE_SERVER: &[IdleState] = &[
-    state("C1", 2, 2),
-    state("C1E", 10, 20),
-    state("C6", 133, 600),
-];
-
-/// Of one core of it at its base frequency (table 1 of "AgileWatts", MICRO 2022, where latencies and residencies are
-/// those above).
-const SKYLAKE_SERVER_POWER: Power = Power {
-    awake: 4_000,
-    idle: [1_440, 880, 100],
+/// No idle states.
+pub(super) static NONE: IdleTable = IdleTable {
+    name: "none",
+    states: Vec::new(),
+    power: None,
 };
 
-/// `drivers/idle/intel_idle.c`, Broadwell; only its deep states are at hand.
-const BROADWELL: &[IdleState] = &[
-    state("C7s", 166, 500),
-    state("C8", 300, 900),
-    state("C9", 600, 1_800),
-    state("C10", 2_600, 7_700),
-];
-
 /// The table of a name.
-pub(crate) fn table(name: &str) -> IdleTable {
-    match name {
-        "skylake" => IdleTable::of(SKYLAKE),
-        "skylake-server" => IdleTable {
-            states: SKYLAKE_SERVER,
-            power: Some(SKYLAKE_SERVER_POWER),
-        },
-        "broadwell" => IdleTable::of(BROADWELL),
-        _ => IdleTable::NONE,
-    }
+pub(super) fn table(name: &str) -> &'static IdleTable {
+    let mut tables = FILE.idle.iter();
+    tables.find(|table| table.name == name).unwrap_or(&NONE)
 }
 
 #[cfg(test)]
@@ -260,16 +221,16 @@ mod tests {
 
     #[test]
     fn what_a_model_does_differently_is_a_parameter_of_it() {
-        for Different { of, key, is, .. } in File::read().different {
-            for of in of {
+        for Different { of, key, is, .. } in &FILE.different {
+            for &of in of {
                 let mut models = (KNOWN.iter())
                     .filter(|known| of == known.name || of == os_name(known.name))
                     .peekable();
                 assert!(models.peek().is_some(), "{of}");
                 for known in models {
                     let mut all = known.parameters.iter();
-                    let found = all.find(|(parameter, _)| parameter.key == key);
-                    assert_eq!(found.unwrap().0.default, is, "{} {key}", known.name);
+                    let found = all.find(|(parameter, _)| parameter.key == *key);
+                    assert_eq!(found.unwrap().0.default, *is, "{} {key}", known.name);
                 }
             }
         }

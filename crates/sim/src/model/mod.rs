@@ -27,7 +27,7 @@ pub struct Model {
     cpus: usize,
     /// Which CPUs are slower and save energy.
     pub(crate) efficient: Efficient,
-    pub(crate) idle: IdleTable,
+    pub(crate) idle: &'static IdleTable,
     pub(crate) clock_step: Nanos,
     pub(crate) frozen: Vec<(Time, Time)>,
     pub(crate) stalls: Vec<(Time, Time)>,
@@ -412,7 +412,7 @@ impl Model {
             },
             scheduling: Scheduling::Unlimited,
             cpus: 0,
-            idle: IdleTable::NONE,
+            idle: &known::NONE,
             clock_step: Nanos::new(1),
             frozen: vec![],
             stalls: vec![],

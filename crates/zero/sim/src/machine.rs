@@ -277,18 +277,8 @@ struct Stated {
     is: f64,
     from: Option<f64>,
     to: Option<f64>,
-    #[serde(with = "Sure")]
     sure: Confidence,
     source: String,
-}
-
-#[derive(Deserialize)]
-#[serde(remote = "Confidence")]
-enum Sure {
-    A,
-    B,
-    C,
-    D,
 }
 
 /// All computers there are.
