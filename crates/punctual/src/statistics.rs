@@ -312,8 +312,6 @@ mod bins {
 
 #[cfg(feature = "prometheus")]
 mod prometheus {
-    use std::fmt::Write as _;
-
     use super::{Statistics, end_of};
 
     /// From 1 us to a second, by about 2.5.
@@ -332,76 +330,56 @@ mod prometheus {
             true => String::new(),
             false => format!("{{{all}}}"),
         };
-        let mut text = String::from(
-            "# HELP punctual_lateness_seconds How long after their deadline waits ended.\n\
-             # TYPE punctual_lateness_seconds histogram\n",
-        );
-        let name = "punctual_lateness_seconds";
-        let mut put = |line: std::fmt::Arguments<'_>| {
-            text.write_fmt(line).expect("a String takes all");
-        };
         let comma = if all.is_empty() { "" } else { "," };
-        for us in BUCKETS_US {
+        let bucket = |us: u64| {
             // By the ends of whole bins, which never move, so that no bucket ever falls.
             let within = of.late.iter().enumerate();
             let within = within.take_while(|(bin, _)| end_of(*bin) <= us * 1_000);
             let count: u64 = within.map(|(_, count)| count).sum();
             let le = us as f64 / 1e6;
-            put(format_args!(
-                "{name}_bucket{{{all}{comma}le=\"{le}\"}} {count}\n"
-            ));
-        }
-        let waits = of.waits();
-        put(format_args!(
-            "{name}_bucket{{{all}{comma}le=\"+Inf\"}} {waits}\n"
-        ));
-        put(format_args!(
-            "{name}_sum{braced} {}\n",
-            of.late_ns as f64 / 1e9
-        ));
-        put(format_args!("{name}_count{braced} {waits}\n"));
-        for (name, help, value) in [
-            (
-                "past_deadlines",
-                "Waits whose deadline had passed when they began.",
-                of.past as f64,
-            ),
-            (
-                "missed_slots",
-                "Slots that no tick was for.",
-                of.missed as f64,
-            ),
-            (
-                "naps",
-                "Times that a thread gave up its CPU to an OS call.",
-                of.naps as f64,
-            ),
-            (
-                "slept_seconds",
-                "Time in these calls.",
-                of.slept_ns as f64 / 1e9,
-            ),
-            (
-                "spun_seconds",
-                "Time spent spinning.",
-                of.spun_ns as f64 / 1e9,
-            ),
-            (
-                "budget_hits",
-                "Waits that would have spun more if their budget had let them.",
-                of.hit_budget as f64,
-            ),
-            (
-                "trapped",
-                "Waits that spun and were late by more than 100 us all the same.",
-                of.trapped as f64,
-            ),
-        ] {
-            put(format_args!(
-                "# HELP punctual_{name}_total {help}\n# TYPE punctual_{name}_total counter\npunctual_{name}_total{braced} {value}\n"
-            ));
-        }
-        text
+            format!("punctual_lateness_seconds_bucket{{{all}{comma}le=\"{le}\"}} {count}\n")
+        };
+        format!(
+            "\
+# HELP punctual_lateness_seconds How long after their deadline waits ended.
+# TYPE punctual_lateness_seconds histogram
+{buckets}\
+punctual_lateness_seconds_bucket{{{all}{comma}le=\"+Inf\"}} {waits}
+punctual_lateness_seconds_sum{braced} {late}
+punctual_lateness_seconds_count{braced} {waits}
+# HELP punctual_past_deadlines_total Waits whose deadline had passed when they began.
+# TYPE punctual_past_deadlines_total counter
+punctual_past_deadlines_total{braced} {past}
+# HELP punctual_missed_slots_total Slots that no tick was for.
+# TYPE punctual_missed_slots_total counter
+punctual_missed_slots_total{braced} {missed}
+# HELP punctual_naps_total Times that a thread gave up its CPU to an OS call.
+# TYPE punctual_naps_total counter
+punctual_naps_total{braced} {naps}
+# HELP punctual_slept_seconds_total Time in these calls.
+# TYPE punctual_slept_seconds_total counter
+punctual_slept_seconds_total{braced} {slept}
+# HELP punctual_spun_seconds_total Time spent spinning.
+# TYPE punctual_spun_seconds_total counter
+punctual_spun_seconds_total{braced} {spun}
+# HELP punctual_budget_hits_total Waits that would have spun more if their budget had let them.
+# TYPE punctual_budget_hits_total counter
+punctual_budget_hits_total{braced} {hits}
+# HELP punctual_trapped_total Waits that spun and were late by more than 100 us all the same.
+# TYPE punctual_trapped_total counter
+punctual_trapped_total{braced} {trapped}
+",
+            buckets = BUCKETS_US.map(bucket).concat(),
+            waits = of.waits(),
+            late = of.late_ns as f64 / 1e9,
+            past = of.past as f64,
+            missed = of.missed as f64,
+            naps = of.naps as f64,
+            slept = of.slept_ns as f64 / 1e9,
+            spun = of.spun_ns as f64 / 1e9,
+            hits = of.hit_budget as f64,
+            trapped = of.trapped as f64,
+        )
     }
 
     fn escaped(value: &str) -> String {
