@@ -21,7 +21,7 @@ pub(crate) trait Bell {
 /// A queue between those who insert and one thread that serves.
 pub(crate) struct Desk<T, B> {
     state: Mutex<State<T>>,
-    bell: B,
+    pub(crate) bell: B,
 }
 
 struct State<T> {
@@ -62,10 +62,6 @@ impl<T, B: Bell> Desk<T, B> {
             state: Mutex::new(state),
             bell,
         }
-    }
-
-    pub(crate) fn bell(&self) -> &B {
-        &self.bell
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {
@@ -186,7 +182,7 @@ mod tests {
                 Next::Serve => served.extend(batch.drain(..).map(|fired| fired.value)),
                 Next::Wait { wake, .. } => {
                     assert!(wake.is_none_or(|wake| wake > now));
-                    desk.bell().wait();
+                    desk.bell.wait();
                 }
                 Next::Close => return served,
             }
@@ -217,7 +213,7 @@ mod tests {
                     while left > 0 {
                         match desk.next(Time::from_ns(10), &mut batch) {
                             Next::Serve => left -= batch.drain(..).count(),
-                            Next::Wait { .. } => desk.bell().wait(),
+                            Next::Wait { .. } => desk.bell.wait(),
                             Next::Close => unreachable!("nobody closes it"),
                         }
                     }

@@ -158,7 +158,7 @@ impl Sleep {
         }
         let wake_at = self.deadline - lead;
         let process = process::id();
-        match GLOBAL.of(process) {
+        match timers(&GLOBAL, process) {
             Ok(timers) => {
                 let key = timers.wake_at(wake_at, waker.clone());
                 self.ask = Some(Ask {
@@ -256,27 +256,21 @@ impl Drop for Sleep {
     }
 }
 
-/// The thread of all sleeps. It does not spin, as tasks do that themselves.
-static GLOBAL: Global = Global(Mutex::new(None));
+/// The thread of all sleeps of a process. It does not spin, as tasks do that themselves.
+static GLOBAL: Mutex<Option<(u32, Timers)>> = Mutex::new(None);
 
-/// The timers of one process; a child has no thread of its parent.
-struct Global(Mutex<Option<(u32, Timers)>>);
-
-impl Global {
-    fn of(&self, process: u32) -> io::Result<Timers> {
-        let mut global = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((owner, timers)) = &*global {
-            if *owner == process {
-                return Ok(timers.clone());
-            }
-        }
-        let waiter = Waiter::builder().budget(Budget::NeverSpin).build();
-        let waiter = waiter.unwrap_or_default();
-        let timers = Timers::builder().waiter(waiter).spawn()?;
-        // To drop what the parent had would take locks of its thread.
-        std::mem::forget(global.replace((process, timers.clone())));
-        Ok(timers)
+/// Those of one process; a child has no thread of its parent.
+fn timers(global: &Mutex<Option<(u32, Timers)>>, process: u32) -> io::Result<Timers> {
+    let mut global = global.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, timers)) = global.as_ref().filter(|(owner, _)| *owner == process) {
+        return Ok(timers.clone());
     }
+    let waiter = Waiter::builder().budget(Budget::NeverSpin).build();
+    let waiter = waiter.unwrap_or_default();
+    let timers = Timers::builder().waiter(waiter).spawn()?;
+    // To drop what the parent had would take locks of its thread.
+    std::mem::forget(global.replace((process, timers.clone())));
+    Ok(timers)
 }
 
 #[cfg(test)]
@@ -314,12 +308,12 @@ mod tests {
 
     #[test]
     fn a_child_process_gets_a_thread_of_its_own() {
-        let global = Global(Mutex::new(None));
+        let global = Mutex::new(None);
         let later = Instant::now() + Duration::from_secs(3_600);
-        let parents = global.of(1).unwrap();
+        let parents = super::timers(&global, 1).unwrap();
         parents.wake_at(later, Waker::noop().clone());
-        assert_eq!(global.of(1).unwrap().len(), 1);
-        let childs = global.of(2).unwrap();
+        assert_eq!(super::timers(&global, 1).unwrap().len(), 1);
+        let childs = super::timers(&global, 2).unwrap();
         assert_eq!((childs.len(), parents.len()), (0, 1));
     }
 

@@ -373,8 +373,8 @@ impl Shared {
                     let may_nap = exact.is_none_or(|exact| exact > wake + 2 * overshoot);
                     let until = self.epoch.instant(wake);
                     if !may_nap {
-                        let _ = waiter.wait_until(until, self.desk.bell());
-                    } else if let Ok(outcome) = napper.wait_until(until, self.desk.bell()) {
+                        let _ = waiter.wait_until(until, &self.desk.bell);
+                    } else if let Ok(outcome) = napper.wait_until(until, &self.desk.bell) {
                         // Without a nap it is the functions that made it late.
                         if outcome.naps() > 0 {
                             self.overshoot.learn(outcome.lateness());

@@ -4,13 +4,11 @@ use anyhow::{Result, bail};
 use clap::Args;
 use punctual_core::Nanos;
 use punctual_lab::host::Stop;
-use punctual_record::Run;
+use punctual_record::{Run, Warning};
 use punctual_zero::Ran;
 use punctual_zero::ZeroFacts;
-use punctual_zero::model::{
-    Forecast, Forecasts, Ratio, TARGET_MEAN, TARGET_WORST, agreement, errors,
-};
-use punctual_zero::rows::{Arrivals, ZeroRow};
+use punctual_zero::model::{Forecasts, Ratio, TARGET_MEAN, TARGET_WORST, agreement, errors};
+use punctual_zero::rows::{Arrivals, ZeroCalibration, ZeroRow};
 use punctual_zero::run::{Bursts, Memory, PoolPlan, Settings, warnings};
 use punctual_zero_memory::Kernel;
 use punctual_zero_pool::{Batch, Dequeue, LockKind};
@@ -175,11 +173,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<Done> {
     let mut agreed = String::new();
     let mut unpredicted = Vec::new();
     if let Some(forecasts) = forecasts {
-        let forecast = forecast(forecasts, &stop);
-        forecast.put(&plan, &mut measurements);
-        run.beside.zero_calibration = Some(forecast.calibration);
+        let (calibration, warning) = forecast(forecasts, &mut measurements, &stop);
+        run.beside.zero_calibration = Some(calibration);
         agreed = in_words(&agreement(&measurements, FEW));
-        unpredicted = forecast.warnings;
+        unpredicted = warning.into_iter().collect();
     }
     let warned = warnings(&run.machine, &measurements, plan.rounds);
     run.warnings = [plan.left_out, given_up, unpredicted, warned].concat();
@@ -188,10 +185,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<Done> {
     outputs.deliver(&run, &(args.output.of(&run) + &agreed))
 }
 
-/// What the model says of every cell; nothing more once the user wants an end.
-fn forecast(forecasts: Forecasts<'_>, stop: &Stop) -> Forecast {
+/// Adds what the model says of every cell; nothing more once the user wants an end.
+fn forecast(
+    forecasts: Forecasts<'_>,
+    measurements: &mut [ZeroRow],
+    stop: &Stop,
+) -> (ZeroCalibration, Option<Warning>) {
     let mut bar = Progress::alike(forecasts.predictions());
-    forecasts.finish(&mut |cell| {
+    forecasts.finish(measurements, &mut |cell| {
         bar.step(&format!("predicts {cell}"));
         !stop.is_requested()
     })

@@ -124,16 +124,12 @@ impl Settled {
         each.map(|(k, p)| k as f64 * p).sum()
     }
 
-    /// The share of time in which somebody has the lock.
-    pub fn busy(&self) -> f64 {
-        1.0 - self.at_lock[0]
-    }
-
     /// The share of all cores' time that goes into waiting. What a hand-off
     /// takes counts as service, not as waiting: somebody always has the lock.
     pub fn waiting(&self) -> f64 {
         let cores = (self.at_lock.len() - 1) as f64;
-        (self.mean_at_lock() - self.busy()) / cores
+        let busy = 1.0 - self.at_lock[0];
+        (self.mean_at_lock() - busy) / cores
     }
 
     /// How many cores are away from the lock, on average: the paper's speed-up,

@@ -45,7 +45,8 @@ impl Machine {
             matrix: None,
             figures: Vec::new(),
         };
-        with_common(machine)
+        // What is taken for granted of every computer where it says nothing itself.
+        FILE.common.iter().fold(machine, Stated::put)
     }
 
     /// Reads a computer as the user writes it: `cascade-lake-96`,
@@ -284,11 +285,6 @@ struct Stated {
 /// All computers there are.
 pub fn presets() -> &'static [Preset] {
     &FILE.computer
-}
-
-/// What is taken for granted of every computer where it says nothing itself.
-fn with_common(machine: Machine) -> Machine {
-    FILE.common.iter().fold(machine, Stated::put)
 }
 
 impl Preset {

@@ -103,14 +103,10 @@ impl Model for Machine {
 /// Locks, the simplest first: nothing to hold; a word; two words; a word, and a
 /// delay that wants to be right for the computer; the operating system; a node for
 /// each worker, linked to others.
-const LOCKS: [LockKind; 6] = [
-    LockKind::Counter,
-    LockKind::Tas,
-    LockKind::Ticket,
-    LockKind::Ttas,
-    LockKind::Mutex,
-    LockKind::Mcs,
-];
+const LOCKS: [LockKind; 6] = {
+    use LockKind::*;
+    [Counter, Tas, Ticket, Ttas, Mutex, Mcs]
+};
 
 /// Numbers first: where another batch comes to the same, a number is the plainer
 /// word for it.

@@ -17,8 +17,6 @@
 
 mod machine;
 
-use std::collections::BTreeMap;
-
 use punctual_program::Refusal;
 use punctual_record::Warning;
 use punctual_zero_pool::{Dequeue, Setting};
@@ -27,7 +25,7 @@ use punctual_zero_sim::{Job, Machine};
 use crate::advice::Model;
 use crate::calibration::{Calibrator, Wanted};
 use crate::model::machine::machine;
-use crate::rows::{ZeroCalibration, ZeroRow, ZeroedPages, ZeroingPrediction};
+use crate::rows::{ZeroCalibration, ZeroRow, ZeroedPages};
 use crate::run::{Cell, Memory, PoolPlan};
 use crate::{Progress, distinct};
 
@@ -77,17 +75,6 @@ pub struct Forecasts<'p> {
     failed: Option<Refusal>,
 }
 
-/// What came of it.
-#[derive(Debug)]
-pub struct Forecast {
-    /// What the parts cost.
-    pub calibration: ZeroCalibration,
-    /// For each cell that can be predicted, by its number.
-    pub predictions: BTreeMap<usize, ZeroingPrediction>,
-    /// What could not be.
-    pub warnings: Vec<Warning>,
-}
-
 impl<'p> Forecasts<'p> {
     /// Predictions for what `plan` is about to run.
     ///
@@ -99,7 +86,7 @@ impl<'p> Forecasts<'p> {
     /// Before the plan's warm-up.
     pub fn of(plan: &'p PoolPlan) -> Result<Self, Refusal> {
         let (memory, cpu_clock) = plan.ground();
-        let cells: Vec<&Cell> = cells(plan).map(|(_, cell)| cell).collect();
+        let cells: Vec<&Cell> = cells(plan).collect();
         let Some(first) = cells.first() else {
             return Err(Refusal::new(
                 "nothing of this can be predicted: only closed backlogs, taken as ranges, by no more threads than CPUs",
@@ -143,28 +130,33 @@ impl<'p> Forecasts<'p> {
         cells(self.plan).count()
     }
 
-    /// What all of that predicts. `next` is told of each prediction before it is
-    /// made, and says whether to go on.
-    pub fn finish(self, next: &mut dyn FnMut(&Cell) -> bool) -> Forecast {
+    /// Puts what all of that predicts into the `measurements` of the same settings, and
+    /// gives what the parts cost, and what could not be predicted. `next` is told of each
+    /// prediction before it is made, and says whether to go on.
+    pub fn finish(
+        self,
+        measurements: &mut [ZeroRow],
+        next: &mut dyn FnMut(&Cell) -> bool,
+    ) -> (ZeroCalibration, Option<Warning>) {
         let calibration = self.calibrator.calibration();
-        let mut predictions = BTreeMap::new();
         let mut failed = self.failed;
-        if calibration.rounds > 0 {
-            for (number, cell) in cells(self.plan) {
-                if !next(cell) {
-                    break;
-                }
-                let model = Calibrated {
-                    calibration: calibration.clone(),
-                    memory: cell.area.memory,
-                    timed_every: self.plan.timed_every(cell),
-                };
-                match model.within(&cell.setting, cell.area.pages) {
-                    Ok(prediction) => {
-                        predictions.insert(number, prediction);
+        let is_known = calibration.rounds > 0;
+        for cell in cells(self.plan).take_while(|cell| is_known && next(cell)) {
+            let model = Calibrated {
+                calibration: calibration.clone(),
+                memory: cell.area.memory,
+                timed_every: self.plan.timed_every(cell),
+            };
+            match model.within(&cell.setting, cell.area.pages) {
+                Ok(prediction) => {
+                    let (pool, lock) = (cell.pool(), cell.setting.lock.name());
+                    let same = measurements.iter_mut().filter(|m| m.subject == lock);
+                    let mut same = same.filter_map(ZeroRow::zeroed_mut);
+                    if let Some(zeroed) = same.find(|zeroed| zeroed.pool == pool) {
+                        zeroed.zero.predicted = Some(prediction);
                     }
-                    Err(why) => failed = failed.or(Some(Refusal::new(format!("{cell}: {why}")))),
                 }
+                Err(why) => failed = failed.or(Some(Refusal::new(format!("{cell}: {why}")))),
             }
         }
         let warning = failed.map(|why| {
@@ -173,34 +165,13 @@ impl<'p> Forecasts<'p> {
                 "Run it again while nothing else runs: the parts of a pool are measured in microseconds.",
             )
         });
-        Forecast {
-            calibration,
-            predictions,
-            warnings: warning.into_iter().collect(),
-        }
+        (calibration, warning)
     }
 }
 
-impl Forecast {
-    /// Puts the predictions into the measurements of the same settings.
-    pub fn put(&self, plan: &PoolPlan, measurements: &mut [ZeroRow]) {
-        for (number, prediction) in &self.predictions {
-            let cell = &plan.cells[*number];
-            let (pool, lock) = (cell.pool(), cell.setting.lock.name());
-            let same = measurements.iter_mut().filter(|m| m.subject == lock);
-            let mut same = same.filter_map(ZeroRow::zeroed_mut);
-            if let Some(zeroed) = same.find(|zeroed| zeroed.pool == pool) {
-                zeroed.zero.predicted = Some(*prediction);
-            }
-        }
-    }
-}
-
-/// Those of which the model knows everything that makes such a pool, with their
-/// numbers.
-fn cells(plan: &PoolPlan) -> impl Iterator<Item = (usize, &Cell)> {
-    let numbered = plan.cells.iter().enumerate();
-    numbered.filter(|(_, cell)| {
+/// Those of which the model knows everything that makes such a pool.
+fn cells(plan: &PoolPlan) -> impl Iterator<Item = &Cell> {
+    plan.cells.iter().filter(|cell| {
         cell.bursts.is_none()
             && cell.setting.dequeue == Dequeue::Range
             && cell.setting.returns.is_none()
@@ -281,7 +252,7 @@ mod tests {
     use punctual_record::Interval;
     use punctual_zero_pool::{Batch, LockKind};
 
-    use crate::rows::{LineCost, PoolOf, TakeCost, ZeroCost, Zeroing};
+    use crate::rows::{LineCost, PoolOf, TakeCost, ZeroCost, Zeroing, ZeroingPrediction};
 
     /// The calibration of a computer that does not exist.
     /// Two CPUs, and round numbers.

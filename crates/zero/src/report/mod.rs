@@ -430,29 +430,27 @@ fn facts(run: &Run<ZeroRow>) -> String {
     let caches = facts.caches.iter();
     let caches = caches.map(|cache| format!("L{} {}", cache.level, bytes(cache.bytes)));
     let pages = facts.page_bytes.map(bytes);
-    let mut lines = vec![
-        ("caches", caches.collect::<Vec<_>>().join(", ")),
-        ("pages", pages.unwrap_or_default()),
-    ];
     let huge_bytes = facts.huge_page_bytes.map(bytes);
     let huge = match (huge_bytes, facts.huge_pages.as_deref().map(when_in_words)) {
         (Some(bytes), Some(when)) => format!("{bytes}, {when}"),
         (Some(huge), None) | (None, Some(huge)) => huge,
         (None, None) => "none that the system puts in on its own".to_owned(),
     };
-    lines.push(("huge pages", huge));
-    let zeroing = [facts.init_on_alloc, facts.init_on_free].map(on_or_off);
-    lines.push((
-        "zeroing",
-        format!("init_on_alloc {}, init_on_free {}", zeroing[0], zeroing[1]),
-    ));
+    let [alloc, free] = [facts.init_on_alloc, facts.init_on_free].map(on_or_off);
+    let zeroing = format!("init_on_alloc {alloc}, init_on_free {free}");
     let free = facts.free_bytes.map(|free| format!("{} free", bytes(free)));
     let limit = run.beside.memory_limit_bytes;
     let limit = limit.map(|limit| format!("at most {} used at a time", bytes(limit)));
     let memory: Vec<String> = free.into_iter().chain(limit).collect();
-    lines.push(("memory", memory.join(", ")));
-    lines.push(("allocator", facts.allocator.unwrap_or_default()));
-    lines.push(("CPU time", run.machine.cpu_time.clone()));
+    let lines = [
+        ("caches", caches.collect::<Vec<_>>().join(", ")),
+        ("pages", pages.unwrap_or_default()),
+        ("huge pages", huge),
+        ("zeroing", zeroing),
+        ("memory", memory.join(", ")),
+        ("allocator", facts.allocator.unwrap_or_default()),
+        ("CPU time", run.machine.cpu_time.clone()),
+    ];
     let lines = lines.iter().map(|(label, value)| labelled(label, value));
     lines.collect()
 }

@@ -50,13 +50,9 @@ fn trace() -> Result<Bursty, Refusal> {
 pub(super) fn first_trace() -> Seen {
     let trace = trace()?;
     let (cpus, seconds) = (trace.cpus(), trace.cpus() * FIGURES.trace.s);
-    Ok((
-        format!(
-            "{seconds:.1} CPU-s, {cpus:.2} CPUs, busy {:.0} % of the time",
-            100.0 * trace.duty()
-        ),
-        vec![seconds, cpus],
-    ))
+    let busy = 100.0 * trace.duty();
+    let got = format!("{seconds:.1} CPU-s, {cpus:.2} CPUs, busy {busy:.0} % of the time");
+    Ok((got, vec![seconds, cpus]))
 }
 
 pub(super) fn spinning() -> Seen {
@@ -78,14 +74,9 @@ fn test() -> Result<Bursty, Refusal> {
 
 pub(super) fn zeropage_test() -> Seen {
     let test = test()?;
-    let cpus = test.cpus();
-    Ok((
-        format!(
-            "{cpus:.1} CPUs, busy {:.0} % of the time",
-            100.0 * test.duty()
-        ),
-        vec![cpus],
-    ))
+    let (cpus, busy) = (test.cpus(), 100.0 * test.duty());
+    let got = format!("{cpus:.1} CPUs, busy {busy:.0} % of the time");
+    Ok((got, vec![cpus]))
 }
 
 pub(super) fn system_to_test() -> Seen {
@@ -109,14 +100,10 @@ pub(super) fn build() -> Seen {
     // As much as needs 24 CPUs at the CPU time of a page.
     let us = windows("windows-10", None)?.cpu_us_per_page();
     let build = bursts(24.0 / us * 1e6, None)?;
-    let cpus = build.cpus();
-    Ok((
-        format!(
-            "{:.2} GB, which keep {cpus:.1} CPUs busy",
-            build.burst.bytes() / build.period.as_secs_f64() / 1e9
-        ),
-        vec![],
-    ))
+    let (cpus, s) = (build.cpus(), build.period.as_secs_f64());
+    let gb = build.burst.bytes() / s / 1e9;
+    let got = format!("{gb:.2} GB, which keep {cpus:.1} CPUs busy");
+    Ok((got, vec![]))
 }
 
 pub(super) fn rule_of_thumb() -> Seen {
@@ -133,28 +120,23 @@ pub(super) fn rule_of_thumb() -> Seen {
     let half = Batch::Fixed((39.0 * hand_off / zero / 2.0) as u64);
     let setting = Setting::new(39, LockKind::Mcs, batch);
     let chain = closed_form(&Machine::parse(fast)?, &setting).expect("MCS has a closed form");
-    Ok((
-        format!(
-            "{waiting:.0} % with packets of {batch} pages and hand-offs of {hand_off:.0} ns, {:.0} % with half of that; \
-             {spinning:.0} % with a spin lock; {:.0} % by the chain",
-            percent(LockKind::Mcs, half)?,
-            100.0 * chain.settle().waiting(),
-        ),
-        vec![waiting],
-    ))
+    let (half, chain) = (
+        percent(LockKind::Mcs, half)?,
+        100.0 * chain.settle().waiting(),
+    );
+    let got = format!(
+        "{waiting:.0} % with packets of {batch} pages and hand-offs of {hand_off:.0} ns, {half:.0} % with half of that; \
+         {spinning:.0} % with a spin lock; {chain:.0} % by the chain"
+    );
+    Ok((got, vec![waiting]))
 }
 
 pub(super) fn hand_off() -> Seen {
     let worst = worst()?;
     let us = worst.wall.as_ns() as f64 / 1e3 / pages() as f64;
-    Ok((
-        format!(
-            "{us:.2} us, {:.0} to {:.0} times the guess",
-            us / 0.5,
-            us / 0.2
-        ),
-        vec![us],
-    ))
+    let (least, most) = (us / 0.5, us / 0.2);
+    let got = format!("{us:.2} us, {least:.0} to {most:.0} times the guess");
+    Ok((got, vec![us]))
 }
 
 pub(super) fn windows_11() -> Seen {
@@ -180,10 +162,8 @@ pub(super) fn windows_11() -> Seen {
 pub(super) fn server_2022() -> Seen {
     let outcome = windows("server-2022", None)?;
     let (percent, rate) = (100.0 * outcome.split.waiting, outcome.gb_per_cpu_s());
-    Ok((
-        format!("{percent:.1} % waiting, {rate:.4} GB a CPU-s"),
-        vec![percent, rate],
-    ))
+    let got = format!("{percent:.1} % waiting, {rate:.4} GB a CPU-s");
+    Ok((got, vec![percent, rate]))
 }
 
 pub(super) fn windows_10_on_128() -> Seen {
@@ -203,32 +183,23 @@ pub(super) fn xeon_phi() -> Seen {
             us.median, us.low, us.high
         ))
     };
-    Ok((
-        format!(
-            "{} us of CPU a page; with 39 workers {}",
-            of(272, Active::HalfToAll)?,
-            of(39, Active::All)?
-        ),
-        vec![],
-    ))
+    let (all, few) = (of(272, Active::HalfToAll)?, of(39, Active::All)?);
+    let got = format!("{all} us of CPU a page; with 39 workers {few}");
+    Ok((got, vec![]))
 }
 
 pub(super) fn desktop() -> Seen {
     let busy = "ryzen-7950x-32,bookkeeping=2300";
     let of = |machine, workers| pool(machine, workers, LockKind::Tas, Batch::One);
     let (one, two) = (of(busy, 1)?, of(busy, 2)?);
-    let waiting = [&one, &two].map(|outcome| 100.0 * outcome.split.waiting);
+    let [alone, both] = [&one, &two].map(|outcome| 100.0 * outcome.split.waiting);
     let times = two.cpu_us_per_page() / one.cpu_us_per_page();
-    let bare = of("ryzen-7950x-32", 2)?;
-    Ok((
-        format!(
-            "{:.1} and {:.1} % waiting, {times:.2} times the CPU; two that do nothing but zero wait {:.0} % of the time",
-            waiting[0],
-            waiting[1],
-            100.0 * bare.split.waiting
-        ),
-        vec![waiting[0].max(waiting[1]), times],
-    ))
+    let bare = 100.0 * of("ryzen-7950x-32", 2)?.split.waiting;
+    let got = format!(
+        "{alone:.1} and {both:.1} % waiting, {times:.2} times the CPU; two that do nothing but zero wait {bare:.0} % of \
+         the time"
+    );
+    Ok((got, vec![alone.max(both), times]))
 }
 
 pub(super) fn share_of_system() -> Seen {
@@ -243,10 +214,8 @@ fn us(part: CostItem) -> f64 {
 pub(super) fn share_of_faults() -> Seen {
     let faults = 100.0 * FIGURES.trace.faults_s / FIGURES.trace.s;
     let zeroing = faults * us(CostItem::Zeroing) / us(CostItem::Faults);
-    Ok((
-        format!("{faults:.2} %; {zeroing:.2} %"),
-        vec![faults, zeroing],
-    ))
+    let got = format!("{faults:.2} %; {zeroing:.2} %");
+    Ok((got, vec![faults, zeroing]))
 }
 
 pub(super) fn memory_bandwidth() -> Seen {
@@ -262,21 +231,15 @@ pub(super) fn page_in_cache() -> Seen {
     let (bytes_a_cycle, ghz) = (64.0, 3.2);
     let at_ten_ns = 4_096.0 / 10.0 / ghz;
     let least_ns = 4_096.0 / bytes_a_cycle / ghz;
-    let simulated = presets().iter().map(|preset| {
-        let machine = preset.machine();
-        machine
-            .figure(Quantity::Zero)
-            .map_or(0.0, |figure| figure.low)
-    });
+    let zero = |machine: Machine| Some(machine.figure(Quantity::Zero)?.low);
+    let simulated = presets().iter().filter_map(|preset| zero(preset.machine()));
     let simulated = simulated.fold(f64::MAX, f64::min);
-    Ok((
-        format!(
-            "10 ns are {at_ten_ns:.0} B a cycle; 64 B a cycle take {least_ns:.0} ns, 32 B {:.0}; simulated cores take \
-             {simulated:.0} at least",
-            2.0 * least_ns
-        ),
-        vec![at_ten_ns, least_ns, simulated],
-    ))
+    let half = 2.0 * least_ns;
+    let got = format!(
+        "10 ns are {at_ten_ns:.0} B a cycle; 64 B a cycle take {least_ns:.0} ns, 32 B {half:.0}; simulated cores take \
+         {simulated:.0} at least"
+    );
+    Ok((got, vec![at_ten_ns, least_ns, simulated]))
 }
 
 pub(super) fn bytes_of_the_test() -> Seen {
@@ -284,20 +247,16 @@ pub(super) fn bytes_of_the_test() -> Seen {
     let gib = bytes as f64 / 1_073_741_824.0;
     let simulated = pages() * 4_096;
     let more = 100.0 * (simulated as f64 / bytes as f64 - 1.0);
-    Ok((
-        format!("{} B = {gib:.3} GiB; {more:.1} % more", bytes),
-        vec![bytes as f64 / 1e9, gib, more],
-    ))
+    let got = format!("{bytes} B = {gib:.3} GiB; {more:.1} % more");
+    Ok((got, vec![bytes as f64 / 1e9, gib, more]))
 }
 
 pub(super) fn cost_of_fresh_memory() -> Seen {
     let parts = [CostItem::Faults, CostItem::Unmap, CostItem::Zeroing];
     let us_per_mb: f64 = parts.map(us).iter().sum();
     let us_per_page = us_per_mb * PAGE_BYTES as f64 / MB_BYTES as f64;
-    Ok((
-        format!("{us_per_mb} us a MB = {us_per_page:.2} us a page"),
-        vec![us_per_mb, us_per_page],
-    ))
+    let got = format!("{us_per_mb} us a MB = {us_per_page:.2} us a page");
+    Ok((got, vec![us_per_mb, us_per_page]))
 }
 
 pub(super) fn takes() -> Seen {
@@ -363,27 +322,21 @@ fn short_sections(serial: f64) -> (f64, usize, f64) {
 
 pub(super) fn chain_0_4_percent() -> Seen {
     let (height, at, last) = short_sections(0.004);
-    Ok((
-        format!("{height:.1} at {at}, {last:.1} at {CORES}"),
-        vec![height, at as f64, last],
-    ))
+    let got = format!("{height:.1} at {at}, {last:.1} at {CORES}");
+    Ok((got, vec![height, at as f64, last]))
 }
 
 pub(super) fn chain_3_2_percent() -> Seen {
     let (height, at, last) = short_sections(0.032);
-    Ok((
-        format!("{height:.1} at {at}, {last:.2} at {CORES}"),
-        vec![height, at as f64, last],
-    ))
+    let got = format!("{height:.1} at {at}, {last:.2} at {CORES}");
+    Ok((got, vec![height, at as f64, last]))
 }
 
 pub(super) fn chain_long_sections() -> Seen {
     let at_47 = speed_up(25_600.0, 0.02, 47);
     let (at, height) = peak(|cores| speed_up(25_600.0, 0.02, cores));
-    Ok((
-        format!("{at_47:.1} at 47, the peak is {height:.1} at {at}"),
-        vec![at_47, at as f64],
-    ))
+    let got = format!("{at_47:.1} at 47, the peak is {height:.1} at {at}");
+    Ok((got, vec![at_47, at as f64]))
 }
 
 /// A contest on a computer, in takes a second.
@@ -422,23 +375,17 @@ pub(super) fn sharper_than_the_chain() -> Seen {
     let machine = Machine::parse("opteron-48")?;
     let (mut got, mut fall, mut sharper) = (Vec::new(), f64::MAX, f64::MAX);
     for serial in [0.02, 0.004] {
-        let section = 400.0 / 2.4;
-        let simulated =
-            curve(|cores| takes_per_s(&machine, TICKET, cores, section, section / serial))?;
-        let chain = curve(|cores| Ok(speed_up(400.0, serial, cores)))?;
-        let left = [simulated.2, chain.2].map(|share| 100.0 * share);
+        let (section, percent) = (400.0 / 2.4, 100.0 * serial);
+        let simulated = |cores| takes_per_s(&machine, TICKET, cores, section, section / serial);
+        let (at, height, left) = curve(simulated)?;
+        let (chain_at, chain, chain_left) = curve(|cores| Ok(speed_up(400.0, serial, cores)))?;
+        let [left, chain_left] = [left, chain_left].map(|share| 100.0 * share);
         got.push(format!(
-            "{} %: {:.1} at {}, {:.0} % are left two cores on (chain: {:.1} at {}, {:.0} %)",
-            100.0 * serial,
-            simulated.1,
-            simulated.0,
-            left[0],
-            chain.1,
-            chain.0,
-            left[1],
+            "{percent} %: {height:.1} at {at}, {left:.0} % are left two cores on (chain: {chain:.1} at {chain_at}, \
+             {chain_left:.0} %)"
         ));
-        fall = fall.min(100.0 - left[0]);
-        sharper = sharper.min(simulated.1 / chain.1).min(left[1] / left[0]);
+        fall = fall.min(100.0 - left);
+        sharper = sharper.min(height / chain).min(chain_left / left);
     }
     Ok((got.join("; "), vec![fall, sharper]))
 }
@@ -455,10 +402,9 @@ pub(super) fn mempop() -> Seen {
     let (queued, ticket) = (per_ms(MCS, CORES)?, per_ms(TICKET, CORES)?);
     let (at, _, _) = curve(|cores| per_ms(TICKET, cores))?;
     let (ratio, most) = (queued / ticket, per_ms(TICKET, at)?);
-    Ok((
-        format!("{ratio:.1} (ticket lock: {most:.0} a ms at {at} cores, {ticket:.0} at {CORES})"),
-        vec![ratio],
-    ))
+    let got =
+        format!("{ratio:.1} (ticket lock: {most:.0} a ms at {at} cores, {ticket:.0} at {CORES})");
+    Ok((got, vec![ratio]))
 }
 
 pub(super) fn radiosity() -> Seen {
@@ -476,10 +422,8 @@ pub(super) fn radiosity() -> Seen {
     let (most, at) = most.expect("there are some");
     let (all, queued) = (of(TAS, 64)?, of(MCS, 64)?);
     let (fall, gain) = (most / all, queued / all);
-    Ok((
-        format!("{fall:.1} from the peak at {at} threads; {gain:.1}"),
-        vec![fall, gain],
-    ))
+    let got = format!("{fall:.1} from the peak at {at} threads; {gain:.1}");
+    Ok((got, vec![fall, gain]))
 }
 
 pub(super) fn sleepers() -> Seen {
@@ -491,32 +435,24 @@ pub(super) fn sleepers() -> Seen {
         Ok::<_, Refusal>(of(MCS, turnaround)? / of(ContestLock::ParkingMcs, turnaround)?)
     };
     let (least, deep) = (ratio("3333ns")?, ratio("20000ns")?);
-    Ok((
-        format!("{least:.0}; {deep:.0} where waking takes 20 us"),
-        vec![least],
-    ))
+    let got = format!("{least:.0}; {deep:.0} where waking takes 20 us");
+    Ok((got, vec![least]))
 }
 
 pub(super) fn queued_is_flat() -> Seen {
     let one_socket = "cascade-lake-96,across=47";
-    let walls = [8, 16, 24, 39, 64, 96].map(|workers| {
-        let outcome = pool(one_socket, workers, LockKind::Mcs, Batch::One)?;
+    let wall = |machine, workers| {
+        let outcome = pool(machine, workers, LockKind::Mcs, Batch::One)?;
         Ok::<_, Refusal>(outcome.wall_gb_per_s())
-    });
-    let walls = walls.into_iter().collect::<Result<Vec<_>, _>>()?;
-    let (least, most) = walls
-        .iter()
-        .fold((f64::MAX, 0.0_f64), |(least, most), wall| {
-            (least.min(*wall), most.max(*wall))
-        });
-    let two_sockets = pool("cascade-lake-96", 39, LockKind::Mcs, Batch::One)?;
-    Ok((
-        format!(
-            "{least:.1} to {most:.1} GB/s; in two sockets {:.1} with 39",
-            two_sockets.wall_gb_per_s()
-        ),
-        vec![100.0 * (most / least - 1.0)],
-    ))
+    };
+    let (mut least, mut most) = (f64::MAX, 0.0_f64);
+    for workers in [8, 16, 24, 39, 64, 96] {
+        let wall = wall(one_socket, workers)?;
+        (least, most) = (least.min(wall), most.max(wall));
+    }
+    let two = wall("cascade-lake-96", 39)?;
+    let got = format!("{least:.1} to {most:.1} GB/s; in two sockets {two:.1} with 39");
+    Ok((got, vec![100.0 * (most / least - 1.0)]))
 }
 
 pub(super) fn transfer_of_the_worst_case() -> Seen {
@@ -541,17 +477,16 @@ pub(super) fn transfer_of_the_worst_case() -> Seen {
             high = middle;
         }
     }
-    let machine = Machine::parse("cascade-lake-96")?;
-    Ok((
-        format!(
-            "{low:.1} ns a waiter: a transfer of {:.0} ns; the simulation has {:.0} ns a waiter of a mean transfer of \
-             {:.0} ns",
-            2.0 * low,
-            simulated_per_waiter()?,
-            machine.mean_transfer_ns(39)?
-        ),
-        vec![2.0 * low],
-    ))
+    let transfer = 2.0 * low;
+    let (simulated, mean) = (
+        simulated_per_waiter()?,
+        Machine::parse("cascade-lake-96")?.mean_transfer_ns(39)?,
+    );
+    let got = format!(
+        "{low:.1} ns a waiter: a transfer of {transfer:.0} ns; the simulation has {simulated:.0} ns a waiter of a mean \
+         transfer of {mean:.0} ns"
+    );
+    Ok((got, vec![transfer]))
 }
 
 /// By how much longer the simulated lock takes for each waiter more.

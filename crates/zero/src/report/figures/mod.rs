@@ -136,6 +136,31 @@ impl Point<'_> {
     fn is_off(&self) -> bool {
         (self.ratio() - 1.0).abs() > BAND
     }
+
+    /// `+56.8 %: mcs, batch 1, 2 threads, hot memory`.
+    fn in_words(&self) -> String {
+        let percent = (self.ratio() - 1.0) * 100.0;
+        let cell = self.cell.in_words();
+        let words = [cell.as_str(), &self.of]
+            .into_iter()
+            .filter(|it| !it.is_empty());
+        format!("{percent:+.1} %: {}", prose::list(words))
+    }
+
+    fn draw(&self, canvas: &Canvas, chart: &Chart, look: Look) -> Drawn {
+        let (x, y) = (self.measured, self.predicted);
+        let at = |x, y| chart.pixel(x, y);
+        let style = look.colour.mix(0.6).stroke_width(1);
+        for line in [
+            vec![at(x.low, y.median), at(x.high, y.median)],
+            vec![at(x.median, y.low), at(x.median, y.high)],
+        ] {
+            canvas.draw(&PathElement::new(line, style))?;
+        }
+        svg::valued(canvas, &self.in_words(), || {
+            look.marker(canvas, at(x.median, y.median))
+        })
+    }
 }
 
 /// All pools of the run that have a prediction, and a CPU for each thread.
@@ -224,33 +249,6 @@ fn name_worst(canvas: &Canvas, points: &[Point], (left, top): (i32, i32)) -> Dra
 /// The factor by which a prediction is off, in either direction.
 fn error(point: &Point) -> f64 {
     point.ratio().max(1.0 / point.ratio())
-}
-
-impl Point<'_> {
-    /// `+56.8 %: mcs, batch 1, 2 threads, hot memory`.
-    fn in_words(&self) -> String {
-        let percent = (self.ratio() - 1.0) * 100.0;
-        let cell = self.cell.in_words();
-        let words = [cell.as_str(), &self.of]
-            .into_iter()
-            .filter(|it| !it.is_empty());
-        format!("{percent:+.1} %: {}", prose::list(words))
-    }
-
-    fn draw(&self, canvas: &Canvas, chart: &Chart, look: Look) -> Drawn {
-        let (x, y) = (self.measured, self.predicted);
-        let at = |x, y| chart.pixel(x, y);
-        let style = look.colour.mix(0.6).stroke_width(1);
-        for line in [
-            vec![at(x.low, y.median), at(x.high, y.median)],
-            vec![at(x.median, y.low), at(x.median, y.high)],
-        ] {
-            canvas.draw(&PathElement::new(line, style))?;
-        }
-        svg::valued(canvas, &self.in_words(), || {
-            look.marker(canvas, at(x.median, y.median))
-        })
-    }
 }
 
 /// The diagonal, and what is near it.

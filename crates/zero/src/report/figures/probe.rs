@@ -3,15 +3,12 @@
 use plotters::prelude::*;
 use punctual_record::{Interval, Run};
 use punctual_report::figures::axis::Axis;
-use punctual_report::figures::chart::Sheet;
-use punctual_report::figures::chart::legend_of_marks;
+use punctual_report::figures::chart::{Sheet, legend_of_marks};
 use punctual_report::figures::plot::{Plot, Series};
 use punctual_report::figures::rows::Rows;
 use punctual_report::figures::style::Look;
-use punctual_report::figures::svg;
-use punctual_report::figures::{Figure, figure};
-use punctual_report::select;
-use punctual_report::units;
+use punctual_report::figures::{Figure, figure, svg};
+use punctual_report::{select, units};
 
 use crate::report::PAGES_PER_MIB;
 use crate::rows::{HugePages, ZeroProbe, ZeroRow};

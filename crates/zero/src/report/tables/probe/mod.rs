@@ -187,7 +187,8 @@ fn blocks(measurements: &[&ZeroRow]) -> Option<Section> {
         cost(*block, "reused").map(median)
     })
     .column("fresh over\nused again [95 %]", |block| {
-        over(cost(*block, "fresh")?, cost(*block, "reused")?).map(ratio_within)
+        let ratio = over(cost(*block, "fresh")?, cost(*block, "reused")?)?;
+        Some(ratio.written(units::ratio))
     })
     .column("allocator\nper MiB", |block| {
         cost(*block, "allocator").map(median)
@@ -231,10 +232,6 @@ fn over(a: &PageCost, b: &PageCost) -> Option<Interval> {
     Interval::of(&ratios).filter(|_| finite)
 }
 
-fn ratio_within(ratio: Interval) -> String {
-    ratio.written(units::ratio)
-}
-
 /// The calls alone, as a share of what memory of the allocator costs beyond filling what is
 /// there. Nothing if that is not more than the calls.
 fn shown([reused, allocator, pair]: [Option<&PageCost>; 3]) -> Option<f64> {
@@ -247,16 +244,33 @@ fn shown([reused, allocator, pair]: [Option<&PageCost>; 3]) -> Option<f64> {
 /// Faults, zeroing and unmapping, by the MiB and by the page; nothing if pages
 /// were not measured.
 fn costs(measurements: &[&ZeroRow]) -> Option<Section> {
-    let costs = Costs::of(measurements)?;
-    let pair = costs.pair.as_ref().map(|(_, pair)| pair);
+    let ordinary = |subject| find(measurements, subject, Some(HugePages::Off));
+    let touch = Charge::of(ordinary("touch-forward")?);
+    let unmap = Charge::of(ordinary("unmap")?);
+    let (ns, payer, how) = zeroing(measurements)?;
+    let zeroing = Charge { ns, payer, ..touch };
+    // Zeroing is in a first write, unless somebody else does it.
+    let ns = touch.ns - if payer == PROCESS { ns } else { 0.0 };
+    let fault = Charge { ns, ..touch };
+    let sum = Charge {
+        ns: fault.ns + zeroing.ns + unmap.ns,
+        payer: PROCESS,
+        system_share: None,
+    };
+    let pair = pair(measurements);
+    let calls = pair.as_ref().map(|(_, calls)| calls);
     let rows = [
-        ("new and drop alone", CostItem::Pair, pair),
-        ("faults", CostItem::Faults, Some(&costs.fault)),
-        ("zeroing", CostItem::Zeroing, Some(&costs.zeroing)),
-        ("unmap", CostItem::Unmap, Some(&costs.unmap)),
-        ("sum of the last three", CostItem::Sum, Some(&costs.sum())),
+        ("new and drop alone", CostItem::Pair, calls),
+        ("faults", CostItem::Faults, Some(&fault)),
+        ("zeroing", CostItem::Zeroing, Some(&zeroing)),
+        ("unmap", CostItem::Unmap, Some(&unmap)),
+        ("sum of the last three", CostItem::Sum, Some(&sum)),
     ]
     .map(|(name, item, charge)| (name, ours(item, charge), published(item)));
+    let read = ordinary("touch-read").map(|cost| units::duration(cost.ns_per_page().median));
+    let read = read.map(|read| format!(" A fault that only reads (touch-read) takes {read}."));
+    let block = pair.as_ref().map(|(bytes, _)| units::bytes(*bytes));
+    let block = block.map(|of| format!(" new and drop alone: of a block of {of}, untouched."));
     let table = Table::new(
         "zero probe: what fresh memory costs, and who pays, beside Windows in 2014",
         &rows,
@@ -271,7 +285,19 @@ fn costs(measurements: &[&ZeroRow]) -> Option<Section> {
     })
     .column("us\nper page", |(.., published)| published[1].clone())
     .column("charged to", |(.., published)| published[2].clone())
-    .captions(costs.caption());
+    .caption(format!(
+        "{how}{} unmap: of pages that were written.{}",
+        read.unwrap_or_default(),
+        block.unwrap_or_default()
+    ))
+    .caption(format!(
+        "The sum makes {} GB per CPU-s from end to end. Published: {}; its MB are taken as MiB, of 256 \
+         pages. {}",
+        // Bytes per nanosecond.
+        units::ratio(PAGE_BYTES as f64 / sum.ns),
+        FIGURES.hidden_costs.source,
+        FIGURES.hidden_costs.doubt(),
+    ));
     Some(table.section())
 }
 
@@ -310,6 +336,7 @@ fn published(item: CostItem) -> [String; 3] {
 const PROCESS: &str = "this process";
 const SYSTEM_PROCESS: &str = "the System process";
 
+/// What a page costs in CPU time, or in time where that is not counted.
 struct Charge {
     ns: f64,
     payer: &'static str,
@@ -327,112 +354,29 @@ impl Charge {
     }
 }
 
-/// What pages cost in CPU time, or in time where that is not counted.
-struct Costs {
-    /// The size of a block, and what new and drop of it cost.
-    pair: Option<(f64, Charge)>,
-    fault: Charge,
-    zeroing: Charge,
-    unmap: Charge,
-    /// Faults without zeroing, as reading alone shows them.
-    read_ns: Option<f64>,
-    from: Zeroing,
-}
-
-enum Zeroing {
-    HugePages,
-    SystemProcess,
-    Memset,
-}
-
-impl Costs {
-    fn of(measurements: &[&ZeroRow]) -> Option<Self> {
-        let ordinary = |subject| find(measurements, subject, Some(HugePages::Off));
-        let touch = Charge::of(ordinary("touch-forward")?);
-        let unmap = Charge::of(ordinary("unmap")?);
-        let (from, zeroing_ns) = zeroing(measurements)?;
-        let apart = matches!(from, Zeroing::SystemProcess);
-        // Zeroing is in a first write, unless somebody else does it.
-        let fault_ns = touch.ns - if apart { 0.0 } else { zeroing_ns };
-        Some(Self {
-            pair: pair(measurements),
-            zeroing: Charge {
-                ns: zeroing_ns,
-                payer: if apart { SYSTEM_PROCESS } else { PROCESS },
-                ..touch
-            },
-            fault: Charge {
-                ns: fault_ns,
-                ..touch
-            },
-            unmap,
-            read_ns: ordinary("touch-read").map(|cost| cost.ns_per_page().median),
-            from,
-        })
-    }
-
-    fn sum(&self) -> Charge {
-        Charge {
-            ns: self.fault.ns + self.zeroing.ns + self.unmap.ns,
-            payer: PROCESS,
-            system_share: None,
-        }
-    }
-
-    fn caption(&self) -> Vec<String> {
-        let zeroing = match self.from {
-            Zeroing::HugePages => {
-                "zeroing: the first write with huge pages, for each 4 KiB. faults: the first write to ordinary \
-                 pages, forward, less zeroing."
-            }
-            Zeroing::SystemProcess => {
-                "zeroing: the CPU time of the System process for each page of fresh memory (payers). faults: the \
-                 first write to pages, forward; what the system zeroed in them is in it."
-            }
-            Zeroing::Memset => {
-                "zeroing: memset-cold, in this process, as there are no huge pages to see it by: what it would \
-                 cost, not what it did. faults: the first write to pages, forward, less that."
-            }
-        };
-        let read = self.read_ns.map_or_else(String::new, |read| {
-            format!(
-                " A fault that only reads (touch-read) takes {}.",
-                units::duration(read)
-            )
-        });
-        let pair = self.pair.as_ref().map_or_else(String::new, |(bytes, _)| {
-            format!(
-                " new and drop alone: of a block of {}, untouched.",
-                units::bytes(*bytes)
-            )
-        });
-        vec![
-            format!("{zeroing}{read} unmap: of pages that were written.{pair}"),
-            format!(
-                "The sum makes {} GB per CPU-s from end to end. Published: {}; its MB are taken as MiB, of 256 \
-                 pages. {}",
-                // Bytes per nanosecond.
-                units::ratio(PAGE_BYTES as f64 / self.sum().ns),
-                FIGURES.hidden_costs.source,
-                FIGURES.hidden_costs.doubt(),
-            ),
-        ]
-    }
-}
-
-/// The best there is to tell zeroing by, and what it costs.
-fn zeroing(measurements: &[&ZeroRow]) -> Option<(Zeroing, f64)> {
+/// The best there is to tell zeroing by: what a page costs, who pays for it, and what it is.
+fn zeroing(measurements: &[&ZeroRow]) -> Option<(f64, &'static str, &'static str)> {
     if let Some(ns) = payers::system_process_ns_per_page(measurements) {
-        return Some((Zeroing::SystemProcess, ns));
+        let how = "zeroing: the CPU time of the System process for each page of fresh memory (payers). faults: the \
+                   first write to pages, forward; what the system zeroed in them is in it.";
+        return Some((ns, SYSTEM_PROCESS, how));
     }
     let huge = find(measurements, "touch-forward", Some(HugePages::On));
     // Otherwise they were asked for and not given.
     let huge = huge.filter(|cost| cost.faults_per_page.is_some_and(|faults| faults < 0.1));
-    if let Some(cost) = huge {
-        return Some((Zeroing::HugePages, cost.ns_per_page().median));
-    }
-    let memset = find(measurements, "memset-cold", None)?;
-    Some((Zeroing::Memset, memset.ns_per_page().median))
+    let (cost, how) = match huge {
+        Some(cost) => (
+            cost,
+            "zeroing: the first write with huge pages, for each 4 KiB. faults: the first write to ordinary \
+             pages, forward, less zeroing.",
+        ),
+        None => (
+            find(measurements, "memset-cold", None)?,
+            "zeroing: memset-cold, in this process, as there are no huge pages to see it by: what it would \
+             cost, not what it did. faults: the first write to pages, forward, less that.",
+        ),
+    };
+    Some((cost.ns_per_page().median, PROCESS, how))
 }
 
 /// A pair of calls for the largest block of those that the article looked at: of
