@@ -25,9 +25,9 @@ pub struct Histogram {
     sum_capped: u128,
 }
 
-impl Histogram {
-    /// No samples.
-    pub fn new() -> Self {
+/// No samples.
+impl Default for Histogram {
+    fn default() -> Self {
         let counts = Counts::new_with_bounds(1, LONGEST_NS, DIGITS);
         Self {
             counts: counts.expect("the bounds are those of a histogram"),
@@ -37,7 +37,9 @@ impl Histogram {
             sum_capped: 0,
         }
     }
+}
 
+impl Histogram {
     /// Counts one sample. One of over 100 s is in the last bin.
     pub fn record(&mut self, late_ns: u64) {
         self.counts.saturating_record(late_ns);
@@ -105,19 +107,13 @@ impl Histogram {
     }
 }
 
-impl Default for Histogram {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
     fn histogram_of(samples: &[u64]) -> Histogram {
-        let mut histogram = Histogram::new();
+        let mut histogram = Histogram::default();
         samples.iter().for_each(|late| histogram.record(*late));
         histogram
     }

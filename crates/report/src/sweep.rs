@@ -38,12 +38,7 @@ pub fn sweep_cells(sweep: &Sweep) -> String {
     let head = axes.chain(figures.map(str::to_owned)).collect::<Vec<_>>();
     let is_cost = matches!(sweep.by, By::Cost(_));
     let line = |cell: &Cell| {
-        let mut fields: Vec<String> = sweep
-            .axes
-            .iter()
-            .zip(&cell.at)
-            .map(|(axis, at)| axis.label(*at))
-            .collect();
+        let mut fields: Vec<String> = labels(sweep, cell).collect();
         let value = cell.value;
         fields.extend(
             [value.median, value.low, value.high].map(|it| match is_cost {
@@ -95,34 +90,23 @@ pub(crate) fn figure_in_words(by: &By) -> String {
 
 fn of_costs(sweep: &Sweep, judged: &str) -> Verdict {
     let cells = &sweep.cells;
-    let count = |verdict| {
-        cells
+    let part = |verdict| {
+        let n = cells
             .iter()
             .filter(|cell| cell.verdict() == verdict)
-            .count()
-    };
-    let [dearer, cheaper, same, undecided] = [
-        Judged::Dearer,
-        Judged::Cheaper,
-        Judged::Same,
-        Judged::Undecided,
-    ]
-    .map(count);
-    let part = |n: usize| {
-        format!(
-            "{n} ({} %)",
-            units::percent(n as f64 / cells.len().max(1) as f64)
-        )
+            .count();
+        let share = n as f64 / cells.len().max(1) as f64;
+        format!("{n} ({} %)", units::percent(share))
     };
     let seeds = select::counts(cells.iter().map(|cell| cell.seeds));
     let mut sentences = vec![format!(
         "Beside the best of the others {judged} is dearer in {} of {} cells, cheaper in {}, the same in {}; {} are \
          undecided.",
-        part(dearer),
+        part(Judged::Dearer),
         cells.len(),
-        part(cheaper),
-        part(same),
-        part(undecided),
+        part(Judged::Cheaper),
+        part(Judged::Same),
+        part(Judged::Undecided),
     )];
     if let Some(mean) = mean_of(&sweep.by, cells.iter()) {
         sentences.push(format!(
@@ -153,14 +137,14 @@ fn of_costs(sweep: &Sweep, judged: &str) -> Verdict {
 /// On which axes it depends most where it is dearer, the one with the greatest difference first.
 fn by_axis(sweep: &Sweep) -> Option<String> {
     let share = |axis: usize, value: usize| {
-        let here = || {
-            sweep
-                .cells
-                .iter()
-                .filter(move |cell| cell.at[axis] == value)
-        };
-        let dearer = here().filter(|cell| cell.verdict() == Judged::Dearer);
-        dearer.count() as f64 / here().count().max(1) as f64
+        let here = sweep.cells.iter().filter(|cell| cell.at[axis] == value);
+        let (all, dearer) = here.fold((0, 0), |(all, dearer), cell| {
+            (
+                all + 1,
+                dearer + usize::from(cell.verdict() == Judged::Dearer),
+            )
+        });
+        dearer as f64 / all.max(1) as f64
     };
     let mut spans: Vec<_> = (sweep.axes.iter().enumerate())
         .map(|(i, axis)| {
@@ -189,10 +173,8 @@ fn by_axis(sweep: &Sweep) -> Option<String> {
 
 /// For the others that are most often the cheapest: in how many cells, and the worst of these.
 fn dearer_than(sweep: &Sweep) -> Vec<(&str, usize, &Cell)> {
-    let dearer = sweep
-        .cells
-        .iter()
-        .filter(|cell| cell.verdict() == Judged::Dearer);
+    let cells = sweep.cells.iter();
+    let dearer = cells.filter(|cell| cell.verdict() == Judged::Dearer);
     let mut others = select::grouped(dearer, |cell| cell.best.as_deref().unwrap_or_default());
     others.sort_by_key(|(_, cells)| std::cmp::Reverse(cells.len()));
     let ratio = |cell: &Cell| cell.value.median;
@@ -246,16 +228,17 @@ fn names(sweep: &Sweep) -> String {
 
 /// Its value on each axis, without of what it is a share.
 fn place(sweep: &Sweep, cell: &Cell) -> String {
-    let labels = sweep
-        .axes
-        .iter()
-        .zip(&cell.at)
-        .map(|(axis, at)| axis.label(*at));
     let short = |label: String| match label.split_once(" of ") {
         Some((share, _)) => share.to_owned(),
         None => label,
     };
-    labels.map(short).collect::<Vec<_>>().join(" ")
+    let labels = labels(sweep, cell).map(short);
+    labels.collect::<Vec<_>>().join(" ")
+}
+
+fn labels(sweep: &Sweep, cell: &Cell) -> impl Iterator<Item = String> {
+    let places = sweep.axes.iter().zip(&cell.at);
+    places.map(|(axis, at)| axis.label(*at))
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ pub(super) fn run(bench: &BenchArgs, args: &RegimesArgs) -> Result<Done> {
     run.failed = None;
     run.beside.plan = Some(lengths(&plan));
     announce(&plan);
-    let witness = Witness::new();
+    let witness = Witness::default();
     let measured = measure(&plan, &mut run, &stop, &witness, outputs.json.as_ref());
     run.failed = measured.err().map(|why| format!("{why:#}"));
     run.interrupted = stop.is_requested() || run.failed.is_some();

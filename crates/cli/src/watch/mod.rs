@@ -36,7 +36,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
     let usual = || usual_threshold(args.method);
     let threshold = args.threshold.unwrap_or_else(usual);
 
-    let witness = Witness::new();
+    let witness = Witness::default();
     let mut watch = Watch::start(settings, threshold, args.fail_over, &stop)?;
     announce(args, &watch, server.as_ref())?;
     if let Some(server) = server {

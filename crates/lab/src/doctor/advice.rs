@@ -28,8 +28,8 @@ pub struct Seen {
     pub if_asked: Option<(Nanos, i64)>,
     /// How late the rule predicts it if the requests of this process counted.
     pub if_honoured: Option<i64>,
-    /// The latency tier of macOS, and how late the sleep would be in tier 0.
-    pub tier: Option<(FoundTier, Nanos)>,
+    /// The latency tier of macOS, and how late the sleep would be in tier 0, in nanoseconds.
+    pub tier: Option<(FoundTier, i64)>,
 }
 
 impl Seen {
@@ -169,8 +169,7 @@ fn quality_of_service(situation: &Situation, seen: &Seen) -> Option<Remedy> {
     if situation.system != System::MacOs || found.tier == LatencyTier::Least {
         return None;
     }
-    let late = seen.late(i64::try_from(in_tier_0.as_ns()).ok()?)?;
-    Some(Remedy::QualityOfService(late))
+    Some(Remedy::QualityOfService(seen.late(in_tier_0)?))
 }
 
 /// For threads that wait for a CPU.
@@ -227,14 +226,9 @@ fn halt_polling(situation: &Situation, seen: &Seen) -> Option<Remedy> {
 
 /// For CPUs that sleep deeply.
 fn idle_states(situation: &Situation, seen: &Seen) -> Option<Remedy> {
-    let exit = situation
-        .host
-        .deepest_idle_exit
-        .filter(|exit| !exit.is_zero())?;
-    let held = situation
-        .host
-        .cpu_dma_latency
-        .is_some_and(|held| held < exit);
+    let host = &situation.host;
+    let exit = host.deepest_idle_exit.filter(|exit| !exit.is_zero())?;
+    let held = host.cpu_dma_latency.is_some_and(|held| held < exit);
     if situation.system != System::Linux || held {
         return None;
     }
@@ -558,9 +552,9 @@ mod tests {
             tier,
             at_the_edge: true,
         };
-        seen.tier = Some((tier(LatencyTier::One), Nanos::from_us(125)));
+        seen.tier = Some((tier(LatencyTier::One), 125_000));
         assert_eq!(names(&situation, &seen), [LIBRARY, "QualityOfService"]);
-        seen.tier = Some((tier(LatencyTier::Least), Nanos::from_us(125)));
+        seen.tier = Some((tier(LatencyTier::Least), 125_000));
         assert_eq!(names(&situation, &seen), [LIBRARY]);
     }
 

@@ -128,7 +128,7 @@ fn longer_rest(
     (late.times(10) > length).then_some(rest)
 }
 
-/// The median lateness of a loop of waits under a rule; `None` if it does not
+/// The median lateness of a loop of waits under a rule, in nanoseconds; `None` if it does not
 /// know the call.
 pub(super) fn predicted_late(rule: &Rule, method: Method, length: Nanos) -> Option<i64> {
     let case = case(
@@ -144,7 +144,7 @@ pub(super) fn predicted_late(rule: &Rule, method: Method, length: Nanos) -> Opti
         .ok()?;
     let samples = &seen.threads.first()?.sections.get(1)?.samples;
     let late: Vec<i64> = samples.iter().map(|s| s.outcome.late.as_ns()).collect();
-    Late::of(&late).p50
+    Late::of(&late).p50.filter(|late| *late >= 0)
 }
 
 /// The sleep, the sleep without slack where there is slack, and the timer.

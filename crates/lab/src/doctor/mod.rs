@@ -25,6 +25,7 @@ use crate::prediction::predict;
 use crate::rounds::{self, Case, Progress, Results};
 use crate::timer_rule::{Rule, situation, stated_interval};
 use advice::Seen;
+use cases::predicted_late;
 use verdict::{Evidence, Tolerance};
 
 /// What is to be examined: a situation, and the rule that is in force in it.
@@ -83,10 +84,11 @@ impl Examined {
     /// The cases to measure on `machine`, each as long as the rule makes it
     /// expect.
     pub fn cases(&self, machine: &dyn Machine, pace: Pace) -> Vec<Case> {
-        let late = |method, length| match &self.rule {
-            Ok(rule) => predicted(rule, method, length).unwrap_or_default(),
-            Err(_) => Nanos::ZERO,
+        let late = |method, length| {
+            let late = predicted_late(self.rule.as_ref().ok()?, method, length)?;
+            u64::try_from(late).ok().map(Nanos::new)
         };
+        let late = |method, length| late(method, length).unwrap_or_default();
         cases(&self.situation, machine, pace, self.cpu, &late)
     }
 }
@@ -299,8 +301,7 @@ fn if_asked(examined: &Examined) -> Option<(Nanos, i64)> {
         return None;
     }
     let rule = rule.clone().asking(cases::SHORT);
-    let late = predicted(&rule, sleep, cases::SHORT)?;
-    Some((cases::SHORT, i64::try_from(late.as_ns()).ok()?))
+    Some((cases::SHORT, predicted_late(&rule, sleep, cases::SHORT)?))
 }
 
 /// What the rule predicts if the requests of this process counted.
@@ -312,14 +313,7 @@ fn if_honoured(examined: &Examined) -> Option<i64> {
         rule if situation.model.is_some() => rule.clone(),
         _ => Rule::in_force(&situation).ok()?,
     };
-    let late = predicted(&rule, situation.sleep?, cases::SHORT)?;
-    i64::try_from(late.as_ns()).ok()
-}
-
-/// How late a rule makes a wait, at the median of a loop of them.
-fn predicted(rule: &Rule, method: Method, length: Nanos) -> Option<Nanos> {
-    let late = cases::predicted_late(rule, method, length)?;
-    u64::try_from(late).ok().map(Nanos::new)
+    predicted_late(&rule, situation.sleep?, cases::SHORT)
 }
 
 fn asked(m: &Measurement) -> u64 {

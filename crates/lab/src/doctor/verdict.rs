@@ -150,7 +150,7 @@ const TIERS: [(LatencyTier, &str); 4] = [
 pub fn tier_of(late: &Late) -> Option<FoundTier> {
     let p50 = late.p50?;
     TIERS.into_iter().find_map(|(tier, name)| {
-        let cap = i64::try_from(late_in_tier(name, LONG)?.as_ns()).ok()?;
+        let cap = late_in_tier(name, LONG)?;
         // What waking up takes comes on top.
         (p50 <= cap + (cap / 5).max(500_000)).then_some(FoundTier {
             tier,
@@ -159,15 +159,13 @@ pub fn tier_of(late: &Late) -> Option<FoundTier> {
     })
 }
 
-/// How late a wait of this length is in a tier, by the model.
-pub fn late_in_tier(tier: &str, length: Nanos) -> Option<Nanos> {
+/// How late a wait of this length is in a tier, by the model, in nanoseconds.
+pub fn late_in_tier(tier: &str, length: Nanos) -> Option<i64> {
     let model = Model::parse(&format!("macos,tier={tier},interrupts=0,wake=0ns,nap=0ns")).ok()?;
     let nap = vec![Op::nap(Method::Sleep, length)];
     let seen = SimMachine::new(model, 1).run(&nap.into()).ok()?;
     let late = seen.threads.first()?.sections.first()?.samples.first()?;
-    u64::try_from(late.outcome.late.as_ns())
-        .ok()
-        .map(Nanos::new)
+    Some(late.outcome.late.as_ns()).filter(|late| *late >= 0)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::ops::Add;
 
-use punctual_core::{Nanos, Outcome};
+use punctual_core::Nanos;
 use punctual_os::{Error, Host, Tick, clock, facts, stops, thread};
 use punctual_program::machine::{CpuUse, Denial, Recorder, ThreadObservations};
 use punctual_program::{Probe, Setting};
@@ -29,7 +29,8 @@ pub(super) struct Accounting<'e> {
     /// What was read since a section ended, and when: a phase that has begun may
     /// show only later.
     readings: Vec<(Tick, Probe, Nanos)>,
-    pinned: Option<usize>,
+    /// The CPU that the thread stays on.
+    pub(super) pinned: Option<usize>,
     denials: Vec<Denial>,
     counters: Counters,
     /// What belongs to this section of what was counted before.
@@ -56,11 +57,6 @@ impl<'e> Accounting<'e> {
         }
     }
 
-    /// From now on the thread stays on this CPU.
-    pub(super) fn pinned(&mut self, cpu: usize) {
-        self.pinned = Some(cpu);
-    }
-
     /// Begins a section for each phase that has begun.
     #[inline]
     pub(super) fn look(&mut self) {
@@ -69,18 +65,10 @@ impl<'e> Accounting<'e> {
         }
     }
 
-    /// Records a wait or block that began at `asked_at`, for `deadline`.
-    pub(super) fn sample(
-        &mut self,
-        asked_at: Tick,
-        deadline: Tick,
-        missed: u64,
-        outcome: Outcome,
-        since_signal: Option<Nanos>,
-    ) {
+    /// Where to record a wait or block that has just ended.
+    pub(super) fn ended(&mut self) -> &mut Recorder<Host> {
         self.look();
-        self.recorder
-            .sample(asked_at, deadline, missed, outcome, since_signal);
+        &mut self.recorder
     }
 
     /// Records that the OS denied a setting, and why, each time that is new.

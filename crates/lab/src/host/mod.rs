@@ -89,7 +89,7 @@ impl HostMachine {
             peers: BTreeMap::new(),
             processes: None,
             cpus: None,
-            witness: Witness::new(),
+            witness: Witness::default(),
         }
     }
 

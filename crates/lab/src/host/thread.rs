@@ -219,7 +219,7 @@ impl<'e> This<'e> {
             Op::Read(probe) => self.read(*probe)?,
             Op::Pin(cpu) => {
                 thread::pin(*cpu).map_err(refusal)?;
-                self.books.pinned(*cpu);
+                self.books.pinned = Some(*cpu);
             }
             Op::Spawn {
                 name,
@@ -271,8 +271,8 @@ impl<'e> This<'e> {
             Waiting::Peer(wait_until) => wait_with(wait_until, deadline.since(now)),
         };
         let since_signal = since_signal.filter(|_| outcome.by_event);
-        self.books
-            .sample(now, deadline, missed, outcome, since_signal);
+        let books = self.books.ended();
+        books.sample(now, deadline, missed, outcome, since_signal);
         missed
     }
 
@@ -303,7 +303,8 @@ impl<'e> This<'e> {
             slept: end.since(begin),
             ..Outcome::default()
         };
-        self.books.sample(begin, deadline, 0, outcome, None);
+        let books = self.books.ended();
+        books.sample(begin, deadline, 0, outcome, None);
     }
 
     /// Blocks until so long after the experiment began: most of it in a way that

@@ -36,9 +36,9 @@ struct Inner {
     is_behind: bool,
 }
 
-impl Witness {
-    /// Of what this process measures from now on.
-    pub fn new() -> Self {
+/// Of what this process measures from now on.
+impl Default for Witness {
+    fn default() -> Self {
         stops::note();
         let groups = CpuGroups::of_this_process();
         let quota = groups.quota();
@@ -51,7 +51,9 @@ impl Witness {
             ..Inner::default()
         })))
     }
+}
 
+impl Witness {
     /// Looks before and after `batch`, which is on `cpus`.
     pub fn during<T>(&self, cpus: &[usize], batch: impl FnOnce() -> T) -> T {
         lock(&self.0).begin(cpus);
@@ -75,12 +77,6 @@ impl Witness {
         let mut inner = lock(&self.0);
         inner.look(|_| true);
         (!inner.time.is_zero()).then(|| inner.sum())
-    }
-}
-
-impl Default for Witness {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -333,7 +333,10 @@ impl Planner<'_> {
     fn cpus(&self) -> Result<usize, Why> {
         match self.model {
             None => Ok(std::thread::available_parallelism().map_or(1, std::num::NonZero::get)),
-            Some(model) => model.cpus().ok_or_else(|| no_cpus(model)),
+            Some(model) => model.cpus().ok_or_else(|| {
+                let name = model.name();
+                format!("on the model {name} each thread has a CPU of its own")
+            }),
         }
     }
 
@@ -354,13 +357,6 @@ impl Planner<'_> {
             Some(model) => format!("the model {}", model.name()),
         }
     }
-}
-
-fn no_cpus(model: &Model) -> Why {
-    format!(
-        "on the model {} each thread has a CPU of its own",
-        model.name()
-    )
 }
 
 fn why(refusal: Refusal) -> Why {

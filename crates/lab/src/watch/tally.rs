@@ -49,10 +49,10 @@ pub struct Tally {
     /// Who else ran on the CPU, and by when.
     others: VecDeque<(Nanos, Vec<Ran>)>,
     /// Until when was looked at that, if somebody still does.
-    looked: Option<Nanos>,
+    pub(super) looked: Option<Nanos>,
     /// When punctual itself went on after it was stopped, and for how long it was late
     /// then.
-    went_on: Vec<Nanos>,
+    pub(super) went_on: Vec<Nanos>,
     /// The waits in which punctual itself was stopped.
     pub stopped: Stopped,
     period: Nanos,
@@ -65,7 +65,8 @@ pub struct Tally {
     /// The first 10,000 hiccups that are settled.
     pub hiccups: Vec<Hiccup>,
     by_cause: [u64; Cause::ALL.len()],
-    missed: u64,
+    /// So many deadlines were skipped by now.
+    pub(super) skipped: u64,
     /// Waits that were not collected in time, and of which nothing is known.
     pub lost: u64,
 }
@@ -141,24 +142,9 @@ impl Tally {
         self.looked = Some(at);
     }
 
-    /// From now on nobody looks who else ran.
-    pub(super) fn nobody_looks(&mut self) {
-        self.looked = None;
-    }
-
-    /// Punctual itself went on at these instants, after it had been stopped.
-    pub fn went_on(&mut self, at: Vec<Nanos>) {
-        self.went_on = at;
-    }
-
     /// At `at`, so much time of the watched CPU had been stolen since boot.
     pub fn stolen(&mut self, at: Nanos, stolen: Nanos) {
         self.readings.add(at, stolen);
-    }
-
-    /// So many deadlines were skipped by now, and so many waits lost.
-    pub(super) fn without_a_wake(&mut self, missed: u64, lost: u64) {
-        (self.missed, self.lost) = (missed, lost);
     }
 
     /// Gives those hiccups their stolen time for which it is counted by now, and who had
@@ -216,7 +202,7 @@ impl Tally {
     /// Deadlines that were skipped, because they had passed before their wait
     /// began.
     pub fn missed(&self) -> u64 {
-        self.missed.saturating_sub(self.stopped.missed)
+        self.skipped.saturating_sub(self.stopped.missed)
     }
 
     /// How long the thread waited for a CPU, where that is counted.
@@ -409,10 +395,10 @@ mod tests {
         for noted in [4_000, 4_005] {
             let mut tally = tally();
             tally.wake(&wake(1, 60, 100));
-            tally.went_on(vec![Nanos::from_ms(noted)]);
+            tally.went_on = vec![Nanos::from_ms(noted)];
             tally.wake(&wake(2, 3_998_100, 100));
             tally.wake(&wake(4_001, 60, 100));
-            tally.without_a_wake(3_998, 0);
+            tally.skipped = 3_998;
             tally.finish();
             assert_eq!(tally.whole.late().n, 2);
             assert_eq!(tally.missed(), 0);
@@ -426,10 +412,10 @@ mod tests {
         let mut tally = tally();
         tally.deadlines = Some(10);
         tally.wake(&wake(1, 60, 100));
-        tally.went_on(vec![Nanos::from_ms(4_000)]);
-        tally.without_a_wake(5, 0);
+        tally.went_on = vec![Nanos::from_ms(4_000)];
+        tally.skipped = 5;
         tally.wake(&wake(7, 3_993_100, 100));
-        tally.without_a_wake(8, 0);
+        tally.skipped = 8;
         assert_eq!((tally.stopped.missed, tally.missed()), (3, 5));
     }
 

@@ -125,7 +125,7 @@ impl Watcher {
         let wakes: Vec<Wake> = std::iter::from_fn(|| self.reader.pop()).collect();
         // Read afterwards, so that the stops in all of them have been noted.
         let since_begun = |at: Tick| at.since(self.begun.at);
-        tally.went_on(stops::ends().into_iter().map(since_begun).collect());
+        tally.went_on = stops::ends().into_iter().map(since_begun).collect();
         wakes.iter().for_each(|wake| tally.wake(wake));
         if let Some(times) = self.cpu.and_then(|cpu| facts::cpu_times(&[cpu])) {
             tally.stolen(self.elapsed(), times.stolen);
@@ -137,10 +137,10 @@ impl Watcher {
         if let Some(ran) = self.others() {
             tally.others(self.elapsed(), ran);
         } else if self.ran.is_none() {
-            tally.nobody_looks();
+            tally.looked = None;
         }
-        let missed = self.shared.missed.load(Ordering::Relaxed);
-        tally.without_a_wake(missed, self.reader.lost());
+        tally.skipped = self.shared.missed.load(Ordering::Relaxed);
+        tally.lost = self.reader.lost();
         tally.settle();
     }
 }

@@ -1,13 +1,12 @@
 //! The figures, by what measured what they show.
 //!
 //! Most are a description of one of a few kinds: a `plot` of lines and points between two axes, a
-//! chart of named [`rows`], a `heat` map, `panels` of charts below each other, or panels of
-//! `bars`; others draw by themselves. All are drawn on a [`Sheet`](chart::Sheet), which gives them
+//! chart of named [`rows`], a `heat` map, or `panels` of charts below each other; others draw by
+//! themselves. All are drawn on a [`Sheet`](chart::Sheet), which gives them
 //! a title, a caption and a name for screen readers, in a [`chart`] between two [`axis`]es, and
 //! with a [`style`] per subject that is the same in all figures of a run.
 
 pub mod axis;
-mod bars;
 mod bench;
 pub mod chart;
 mod comparison;

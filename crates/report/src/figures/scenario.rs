@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 
 use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
 use punctual_record::Run;
 use punctual_record::experiment::{IdleStretch, ScenarioComputer, ScenarioThreads};
 
 use super::axis::Axis;
-use super::bars::{Bars, LegendEntry};
-use super::chart::{Canvas, Chart, Drawn, Pixel, text_width};
+use super::chart::{
+    Canvas, Chart, Drawn, GREY, LegendAbove, Pixel, Sheet, TOP, WIDTH, text_width, write,
+};
 use super::panels::{Layout, Panel, Panels};
 use super::style::Look;
 use super::{Figure, figure, svg};
@@ -184,6 +186,12 @@ const KINDS: [LegendEntry; 2] = [
     ),
 ];
 
+/// What tells bars apart: a name for the legend, and a colour.
+type LegendEntry = (&'static str, RGBColor);
+
+/// The name below a bar, and what it is drawn in.
+type Bar = (String, LegendEntry);
+
 /// With more panels than this, all phases of a model are in one.
 const MOST: usize = 8;
 
@@ -219,24 +227,92 @@ fn of_scenario(
         };
         (name, KINDS[usize::from(length >= GOOD_NS)])
     };
-    let bars = Bars {
-        title: format!("How long CPUs are idle at a time{of_several}"),
-        caption: format!(
-            "The share of the idle time of all CPUs, {which}, in stretches from the length below a \
-             bar to twice as much. n = {} stretches in each panel.",
-            select::counts(counts)
-        ),
-        x: "length of the stretch, from",
-        bars: lengths.iter().map(bar).collect(),
-        panels: panels
-            .iter()
-            .map(|(name, stretches)| (name.clone(), shares(stretches, &lengths)))
-            .collect(),
-    };
-    Some(figure(
-        &format!("idle-stretches{of_several}"),
-        bars.draw(run),
-    ))
+    let title = format!("How long CPUs are idle at a time{of_several}");
+    let caption = format!(
+        "The share of the idle time of all CPUs, {which}, in stretches from the length below a \
+         bar to twice as much. n = {} stretches in each panel.",
+        select::counts(counts)
+    );
+    let bars: Vec<Bar> = lengths.iter().map(bar).collect();
+    let svg = draw_bars(run, (&title, &caption), &bars, &panels, &lengths);
+    Some(figure(&format!("idle-stretches{of_several}"), svg))
+}
+
+/// How high a panel is, and its bars; and the ends of these.
+const PANEL: i32 = 150;
+const HIGH: i32 = 100;
+const LEFT: i32 = 80;
+const RIGHT: i32 = 24;
+
+/// No bar is wider.
+const WIDEST_BAR: i32 = 70;
+
+fn draw_bars(
+    run: &Run,
+    (title, caption): (&str, &str),
+    bars: &[Bar],
+    panels: &[Stretches],
+    lengths: &[u64],
+) -> String {
+    let mut kinds: Vec<LegendEntry> = bars.iter().map(|(_, kind)| *kind).collect();
+    kinds.dedup();
+    let names = || kinds.iter().map(|(name, _)| *name);
+    let legend = LegendAbove::new(TOP, names());
+    let top = TOP + legend.height() + 6;
+    let height = PANEL * panels.len() as i32;
+    let sheet = Sheet::new(title, caption, top - TOP + height + 24);
+    sheet.draw(run, |canvas| {
+        legend.draw(canvas, names(), |i, (x, y)| {
+            let corners = [(x, y - 6), (x + 36, y + 6)];
+            canvas.draw(&Rectangle::new(corners, kinds[i].1.filled()))
+        })?;
+        for (i, (name, stretches)) in panels.iter().enumerate() {
+            let shares = shares(stretches, lengths);
+            draw_panel(canvas, top + PANEL * i as i32, name, bars, &shares)?;
+        }
+        let middle = ((LEFT + WIDTH - RIGHT) / 2, top + height + 8);
+        let x = "length of the stretch, from";
+        write(canvas, x, middle, HPos::Center, &BLACK)
+    })
+}
+
+fn draw_panel(canvas: &Canvas, top: i32, name: &str, bars: &[Bar], shares: &[f64]) -> Drawn {
+    let bottom = top + 24 + HIGH;
+    write(canvas, name, (LEFT, top + 10), HPos::Left, &BLACK)?;
+    for percent in [0, 50, 100] {
+        let y = bottom - HIGH * percent / 100;
+        let line = vec![(LEFT, y), (WIDTH - RIGHT, y)];
+        canvas.draw(&PathElement::new(line, RGBColor(225, 225, 225)))?;
+        let percent = format!("{percent} %");
+        write(canvas, &percent, (LEFT - 8, y), HPos::Right, &GREY)?;
+    }
+    let width = (WIDTH - RIGHT - LEFT) / bars.len().max(1) as i32;
+    for (i, ((name, (kind, colour)), share)) in bars.iter().zip(shares).enumerate() {
+        let middle = LEFT + width * i as i32 + width / 2;
+        let high = (share * f64::from(HIGH)).round() as i32;
+        if high > 0 {
+            let half = (width / 2 - 3).min(WIDEST_BAR / 2);
+            let corners = [(middle - half, bottom - high), (middle + half, bottom)];
+            // Above the bar, or in it where it reaches up to the name of the panel.
+            let (above, ink) = if high > HIGH - 14 {
+                (-10, WHITE)
+            } else {
+                (9, BLACK)
+            };
+            // To the per cent, as a bar shows no more.
+            let percent = format!("{:.0} %", share * 100.0);
+            let at = (middle, bottom - high - above);
+            let words = format!("{name}\n{percent}");
+            svg::series(canvas, kind, || {
+                svg::valued(canvas, &words, || {
+                    canvas.draw(&Rectangle::new(corners, colour.filled()))
+                })?;
+                write(canvas, &percent, at, HPos::Center, &ink)
+            })?;
+        }
+        write(canvas, name, (middle, bottom + 12), HPos::Center, &GREY)?;
+    }
+    Ok(())
 }
 
 /// The share of the time in stretches of each length.

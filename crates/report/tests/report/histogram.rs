@@ -66,7 +66,7 @@ fn a_long_tail_is_shown_by_decades_and_what_is_far_from_it_apart() {
 #[test]
 fn what_was_counted_in_bins_has_bars_that_can_be_compared() {
     let drawn = |samples: &mut dyn Iterator<Item = f64>| {
-        let mut counted = Histogram::new();
+        let mut counted = Histogram::default();
         samples.for_each(|ns| counted.record(ns as u64));
         let bins: Vec<_> = counted.bins().collect();
         histogram("watch: lateness of all waits", "waits", &bins)

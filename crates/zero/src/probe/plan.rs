@@ -118,7 +118,7 @@ impl ProbePlan {
     /// Lets all take turns until every round is done, the user wants an end, or
     /// the system refuses something. What was measured until then is kept.
     pub fn run(mut self, progress: &mut dyn FnMut(Progress)) -> Ran {
-        let witness = Witness::new();
+        let witness = Witness::default();
         let cpus = thread::allowed_cpus();
         let (rounds, count, mut done) = (self.rounds(), self.cases.len(), 0);
         let end = take_turns(rounds, count, &self.stop, &mut |round, i| {

@@ -180,7 +180,7 @@ impl PoolPlan {
         let ground = self.ground.as_ref().expect("the warm-up comes first");
         let team = Team::new(&ground.memory, ground.cpu_clock);
         let mut tallies = vec![Tally::default(); self.cells.len()];
-        let (mut ran, witness) = (Ran::default(), Witness::new());
+        let (mut ran, witness) = (Ran::default(), Witness::default());
         let mut given_up = vec![false; self.cells.len()];
         let mut done = 0;
         ran.end = take_turns(
