@@ -86,24 +86,21 @@ impl File {
         let own: Vec<&Parameter> = own.iter().filter(has).collect();
         let is_of = |other: &&Different| other.of.contains(&name) || other.of.contains(&os_name);
         let different: Vec<&Different> = self.different.iter().filter(is_of).collect();
+        let here = |parameter: &Parameter| {
+            let other = different.iter().find(|other| other.key == parameter.key);
+            other.map_or(*parameter, |other| Parameter {
+                default: other.is,
+                confidence: other.sure,
+                source: other.source,
+                ..*parameter
+            })
+        };
         let all = own.iter().copied().chain(scheduler).chain(&self.computer);
-        let all =
-            all.map(
-                |parameter| match different.iter().find(|other| other.key == parameter.key) {
-                    Some(other) => Parameter {
-                        default: other.is,
-                        confidence: other.sure,
-                        source: other.source,
-                        ..*parameter
-                    },
-                    None => *parameter,
-                },
-            );
         Known {
             name,
             what,
             of,
-            parameters: Parameters::at_defaults(all),
+            parameters: Parameters::at_defaults(all.map(here)),
             own: own.len(),
             of_scheduler: scheduler.len(),
         }
@@ -141,14 +138,14 @@ impl Known {
 
     /// How a hypervisor takes the CPUs away, if one does.
     pub(super) fn steal(&self, parameters: &Parameters) -> Option<Steal> {
-        let is_known = matches!(self.of, Of::Linux | Of::Wine);
-        let steal = || Steal {
-            length: parameters.length("steal").into(),
-            every: parameters.length("steal_every").into(),
+        let steal = match self.of {
+            Of::Linux | Of::Wine => Steal {
+                length: parameters.length("steal").into(),
+                every: parameters.length("steal_every").into(),
+            },
+            Of::MacOs | Of::Windows(_) => return None,
         };
-        is_known
-            .then(steal)
-            .filter(|steal| steal.length > Time::ZERO)
+        Some(steal).filter(|steal| steal.length > Time::ZERO)
     }
 }
 

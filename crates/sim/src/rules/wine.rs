@@ -3,6 +3,7 @@ use punctual_program::Setting;
 use punctual_program::probe::OsClock;
 use punctual_program::program::SpawnKind;
 
+use super::windows::BEFORE_HIGH_RESOLUTION;
 use super::windows::lengths::taken;
 use super::{Answer, Expired, Linux, ProcessId, Request, Rule, ThreadId};
 use crate::clock::Time;
@@ -55,15 +56,7 @@ impl Wine {
 
 impl Rule for Wine {
     fn methods(&self) -> &[Method] {
-        &[
-            Method::WindowsSleep,
-            Method::WindowsSleepEx,
-            Method::WaitForSingleObject,
-            Method::WaitForMultipleObjects,
-            Method::ConditionVariable,
-            Method::WindowsMessageTimer,
-            Method::WaitableTimer,
-        ]
+        BEFORE_HIGH_RESOLUTION
     }
 
     fn yields_for_nothing(&self, method: Method) -> bool {

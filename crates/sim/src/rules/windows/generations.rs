@@ -51,6 +51,21 @@ impl Generation {
     }
 }
 
+const METHODS: &[Method] = &[
+    Method::WindowsSleep,
+    Method::WindowsSleepEx,
+    Method::WaitForSingleObject,
+    Method::WaitForMultipleObjects,
+    Method::ConditionVariable,
+    Method::WindowsMessageTimer,
+    Method::WaitableTimer,
+    Method::HighResolutionTimer,
+];
+
+/// All but the last.
+pub(in crate::rules) const BEFORE_HIGH_RESOLUTION: &[Method] =
+    METHODS.split_at(METHODS.len() - 1).0;
+
 /// No coalescing yet. The ticks of old machines come from the real-time clock,
 /// in 1024ths of a second (golang/go issue 17696: 976.5 us).
 const WINDOWS_XP: Generation = Generation {
@@ -74,15 +89,7 @@ const WINDOWS_XP: Generation = Generation {
 /// article), so the granted interval is no less than a millisecond. Condition
 /// variables came with Vista (Microsoft, `SleepConditionVariableSRW`).
 const WINDOWS_7: Generation = Generation {
-    methods: &[
-        Method::WindowsSleep,
-        Method::WindowsSleepEx,
-        Method::WaitForSingleObject,
-        Method::WaitForMultipleObjects,
-        Method::ConditionVariable,
-        Method::WindowsMessageTimer,
-        Method::WaitableTimer,
-    ],
+    methods: BEFORE_HIGH_RESOLUTION,
     tolerance: Encoding::PowersOfTwo,
     ..WINDOWS_XP
 };
@@ -97,16 +104,7 @@ const WINDOWS_8: Generation = Generation {
 /// The last on which a request counts for everybody. High-resolution timers
 /// have been there since 1803 (Microsoft, "High-Resolution Timers").
 const WINDOWS_10_1909: Generation = Generation {
-    methods: &[
-        Method::WindowsSleep,
-        Method::WindowsSleepEx,
-        Method::WaitForSingleObject,
-        Method::WaitForMultipleObjects,
-        Method::ConditionVariable,
-        Method::WindowsMessageTimer,
-        Method::WaitableTimer,
-        Method::HighResolutionTimer,
-    ],
+    methods: METHODS,
     has_high_resolution_timers: true,
     ..WINDOWS_8
 };

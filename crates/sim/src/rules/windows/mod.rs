@@ -35,5 +35,6 @@ mod tests {
 mod ticks;
 mod tolerance;
 
+pub(in crate::rules) use generations::BEFORE_HIGH_RESOLUTION;
 pub(crate) use generations::Generation;
 pub use rule::Windows;
