@@ -29,9 +29,7 @@ pub struct punctual_frame {
 }
 
 // SAFETY: numbers only.
-unsafe impl Growing for punctual_frame {
-    const FIRST: usize = size_of::<Self>();
-}
+unsafe impl Growing for punctual_frame {}
 
 impl From<Frame> for punctual_frame {
     fn from(frame: Frame) -> Self {
@@ -64,9 +62,7 @@ pub struct punctual_frame_end {
 }
 
 // SAFETY: numbers only.
-unsafe impl Growing for punctual_frame_end {
-    const FIRST: usize = size_of::<Self>();
-}
+unsafe impl Growing for punctual_frame_end {}
 
 impl From<FrameEnd> for punctual_frame_end {
     fn from(end: FrameEnd) -> Self {
@@ -226,8 +222,10 @@ pub unsafe extern "C" fn punctual_frames_reset_at_ns(
 ) -> punctual_result {
     called(|| {
         // SAFETY: as this header says.
-        let frames = unsafe { shared(frames) }?;
-        frames.0.hold()?.reset_at(ns::instant(at_ns));
+        unsafe { shared(frames) }?
+            .0
+            .hold()?
+            .reset_at(ns::instant(at_ns));
         Ok(())
     })
 }

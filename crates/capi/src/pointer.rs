@@ -74,8 +74,8 @@ pub(crate) unsafe fn free<T>(handle: *mut T) {
 /// `repr(C)`, of numbers and pointers, of which all patterns of bits are values; the first
 /// is a `usize`.
 pub(crate) unsafe trait Growing: Copy {
-    /// How large the first one was that there ever was.
-    const FIRST: usize;
+    /// How large the first one was that there ever was; to be said of one that has grown.
+    const FIRST: usize = size_of::<Self>();
 }
 
 /// A place for a structure of the size that its first field says.

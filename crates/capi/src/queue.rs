@@ -162,9 +162,7 @@ pub struct punctual_counts {
 }
 
 // SAFETY: numbers only.
-unsafe impl Growing for punctual_counts {
-    const FIRST: usize = size_of::<Self>();
-}
+unsafe impl Growing for punctual_counts {}
 
 /// How often the queue was woken so far, and how often it had to be.
 ///

@@ -85,9 +85,7 @@ pub struct punctual_ticker_options {
 }
 
 // SAFETY: numbers and a pointer.
-unsafe impl Growing for punctual_ticker_options {
-    const FIRST: usize = size_of::<Self>();
-}
+unsafe impl Growing for punctual_ticker_options {}
 
 impl punctual_ticker_options {
     fn behavior(&self) -> Result<MissedTickBehavior, punctual_result> {
@@ -124,9 +122,7 @@ pub struct punctual_tick {
 }
 
 // SAFETY: numbers only.
-unsafe impl Growing for punctual_tick {
-    const FIRST: usize = size_of::<Self>();
-}
+unsafe impl Growing for punctual_tick {}
 
 impl From<Tick> for punctual_tick {
     fn from(tick: Tick) -> Self {
@@ -343,8 +339,10 @@ pub unsafe extern "C" fn punctual_ticker_reset_at_ns(
 ) -> punctual_result {
     called(|| {
         // SAFETY: as this header says.
-        let ticker = unsafe { shared(ticker) }?;
-        ticker.0.hold()?.reset_at(ns::instant(at_ns));
+        unsafe { shared(ticker) }?
+            .0
+            .hold()?
+            .reset_at(ns::instant(at_ns));
         Ok(())
     })
 }
@@ -370,9 +368,7 @@ pub struct punctual_books {
 }
 
 // SAFETY: numbers only.
-unsafe impl Growing for punctual_books {
-    const FIRST: usize = size_of::<Self>();
-}
+unsafe impl Growing for punctual_books {}
 
 impl From<punctual::Books> for punctual_books {
     fn from(books: punctual::Books) -> Self {

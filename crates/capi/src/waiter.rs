@@ -28,9 +28,7 @@ pub struct punctual_outcome {
 }
 
 // SAFETY: numbers only.
-unsafe impl Growing for punctual_outcome {
-    const FIRST: usize = size_of::<Self>();
-}
+unsafe impl Growing for punctual_outcome {}
 
 impl From<Outcome> for punctual_outcome {
     fn from(outcome: Outcome) -> Self {
@@ -94,9 +92,7 @@ pub struct punctual_waiter_options {
 }
 
 // SAFETY: numbers and a pointer.
-unsafe impl Growing for punctual_waiter_options {
-    const FIRST: usize = size_of::<Self>();
-}
+unsafe impl Growing for punctual_waiter_options {}
 
 /// Why there is no such waiter, as a result and in words.
 struct Refused(punctual_result, String);
@@ -351,9 +347,7 @@ pub struct punctual_statistics {
 }
 
 // SAFETY: numbers only.
-unsafe impl Growing for punctual_statistics {
-    const FIRST: usize = size_of::<Self>();
-}
+unsafe impl Growing for punctual_statistics {}
 
 impl From<Statistics> for punctual_statistics {
     fn from(seen: Statistics) -> Self {

@@ -260,14 +260,12 @@ impl Like for ZeroPool {
             wanted.is_none_or(|wanted| word == Some(wanted))
         };
         let threads = row.params.get("threads").and_then(Value::as_u64);
+        let memory = row.params.get("memory");
         let lock = |lock: &str| row.subjects.iter().any(|subject| subject == lock);
         row.experiment == "zero-pool"
             && threads == Some(self.threads)
             && self.lock.as_deref().is_none_or(lock)
-            && row
-                .params
-                .get("memory")
-                .is_none_or(|memory| memory != "hot")
+            && memory.is_none_or(|memory| memory != "hot")
             && is("batch", self.batch.as_deref())
             && is("kernel", self.kernel.as_deref())
             && is("arrivals", Some(&self.arrivals))

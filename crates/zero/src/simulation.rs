@@ -69,11 +69,9 @@ pub fn run(machine: &Machine, results: Vec<ZeroRow>, command: String) -> Run<Zer
 
 /// The warnings that these deserve: pools that do not keep up with what arrives.
 fn warnings(results: &[ZeroRow]) -> Vec<Warning> {
-    let behind = |m: &&ZeroRow| {
-        m.zeroed()
-            .is_some_and(|zeroed| zeroed.simulated.keeps_up == Some(false))
-    };
-    let behind = results.iter().filter(behind).count();
+    let zeroed = results.iter().filter_map(ZeroRow::zeroed);
+    let behind = zeroed.filter(|zeroed| zeroed.simulated.keeps_up == Some(false));
+    let behind = behind.count();
     if behind == 0 {
         return vec![];
     }
@@ -177,9 +175,8 @@ pub(super) fn closed_form(machine: &Machine, setting: &Setting) -> Option<Chain>
     let queued = transfer * machine.value(Quantity::QueuedShare);
     // Waiting for a line whose requests are served one after the other.
     let hand_off = match setting.lock {
-        LockKind::Tas => HandOff::PerWaiter { c: queued },
-        // The store that lets go comes after the reads of all who wait.
-        LockKind::Ticket => HandOff::PerWaiter { c: queued },
+        // The store that lets go of a ticket lock comes after the reads of all who wait.
+        LockKind::Tas | LockKind::Ticket => HandOff::PerWaiter { c: queued },
         // The link to the one behind, and its release.
         LockKind::Mcs => HandOff::Constant { c: 2.0 * transfer },
         LockKind::Ttas | LockKind::Mutex | LockKind::Counter => return None,

@@ -189,10 +189,8 @@ impl<'m> Calibrator<'m> {
             workers,
             locks: locks.clone(),
         };
-        distinct([1, self.team.at_once])
-            .into_iter()
-            .map(field)
-            .collect()
+        let workers = distinct([1, self.team.at_once]).into_iter();
+        workers.map(field).collect()
     }
 }
 

@@ -118,7 +118,10 @@ impl Field {
         let workers: Vec<usize> = (0..self.workers).collect();
         let tallies = team.together(&workers, |member| {
             let share = self.share(member.number);
-            let mut tally = Tally::new(self.locks.len());
+            let mut tally = Tally {
+                under: vec![Sum::default(); self.locks.len()],
+                ..Tally::default()
+            };
             let nothing = (0..99).map(|_| length(&|| ()).as_ns() as f64);
             let nothing = Nanos::new(middle(nothing.collect()) as u64);
             for pass in 0..passes {
@@ -188,13 +191,6 @@ impl Sum {
 }
 
 impl Tally {
-    fn new(locks: usize) -> Self {
-        Self {
-            under: vec![Sum::default(); locks],
-            ..Self::default()
-        }
-    }
-
     /// A go of a worker that had written this share.
     fn add_go(&mut self, go: Range<u64>, share: &Range<u64>, length: Nanos) {
         // Pages that are partly here and partly elsewhere say nothing.

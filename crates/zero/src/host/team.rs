@@ -48,7 +48,19 @@ impl<'m> Team<'m> {
     /// zeroed, or not once, which is a bug.
     pub fn work(&self, job: &Job<'_>) -> Result<Observed, Refusal> {
         let crowded = self.cpus.is_oversubscribed(job.setting.workers);
-        let shared = Shared::new(job, self.memory, self.cpu_clock, crowded)?;
+        let computer = HostComputer::new(self.memory, job.kernel, job.links)?;
+        let pool = Pool::new(&computer, &job.setting, job.pages).map_err(Refusal::new)?;
+        let shared = Shared {
+            job: *job,
+            memory: self.memory,
+            computer,
+            cpu_clock: self.cpu_clock,
+            barrier: Barrier::new(job.setting.workers, crowded),
+            pool: RwLock::new(pool),
+            passes: Mutex::default(),
+            events: Events::new(),
+            began: clock::now(),
+        };
         let cutoff = &self.memory.cutoff;
         cutoff.stop.watch(&shared.events);
         let started = self.start(&shared);
@@ -366,29 +378,7 @@ impl Passes {
     }
 }
 
-impl<'a> Shared<'a> {
-    /// Before the first pass of a job. In a `crowded` team workers share CPUs.
-    fn new(
-        job: &Job<'a>,
-        memory: &'a HostMemory,
-        cpu_clock: CpuClock,
-        crowded: bool,
-    ) -> Result<Self, Refusal> {
-        let computer = HostComputer::new(memory, job.kernel, job.links)?;
-        let pool = Pool::new(&computer, &job.setting, job.pages).map_err(Refusal::new)?;
-        Ok(Self {
-            job: *job,
-            memory,
-            computer,
-            cpu_clock,
-            barrier: Barrier::new(job.setting.workers, crowded),
-            pool: RwLock::new(pool),
-            passes: Mutex::default(),
-            events: Events::new(),
-            began: clock::now(),
-        })
-    }
-
+impl Shared<'_> {
     fn passes(&self) -> MutexGuard<'_, Passes> {
         self.passes.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -212,13 +212,9 @@ impl<'c> Zeroing<'c> {
         })
     }
 
-    fn cpus(&self) -> usize {
-        self.calibration.cpus
-    }
-
     /// How crowded it is: 0 with one worker, 1 with as many as there are CPUs.
     fn crowd(&self, workers: usize) -> f64 {
-        (workers - 1) as f64 / (self.cpus() - 1).max(1) as f64
+        (workers - 1) as f64 / (self.calibration.cpus - 1).max(1) as f64
     }
 
     /// What a take costs right after a page, under a lock that nobody else wants,
@@ -249,7 +245,7 @@ impl<'c> Zeroing<'c> {
     /// many as there are CPUs.
     fn among(&self, workers: usize, of: impl Fn(usize) -> Option<Interval>) -> Option<Interval> {
         let alone = of(1)?;
-        let all = of(self.cpus()).unwrap_or(alone);
+        let all = of(self.calibration.cpus).unwrap_or(alone);
         Some(mixed(alone, all, self.crowd(workers)))
     }
 }
@@ -271,7 +267,7 @@ fn with_zeroing(
             .try_with(Quantity::Bandwidth, exactly(1e6));
     }
     // All take from the same memory: so many can at full speed.
-    let (name, cpus) = (zeroing.memory.name(), zeroing.cpus());
+    let (name, cpus) = (zeroing.memory.name(), zeroing.calibration.cpus);
     let crowded = zeroing.calibration.mixed_page_ns(name, cpus);
     let longer = crowded.map_or(1.0, |crowded| crowded / alone.median);
     let abreast = cpus as f64 / longer.max(1.0);

@@ -118,12 +118,11 @@ pub fn warnings(facts: &MachineFacts, results: &[ZeroRow], rounds: u32) -> Vec<W
 
 /// Whether a first touch with huge pages had nearly as many faults as without.
 fn has_no_huge_pages(measurement: &ZeroRow) -> bool {
-    let Some(step) = measurement.page_step() else {
-        return false;
-    };
-    step.huge_pages == Some(HugePages::On)
-        && measurement.subject == "touch-forward"
-        && step.page_cost.faults_per_page.is_some_and(|n| n > 0.5)
+    measurement.page_step().is_some_and(|step| {
+        step.huge_pages == Some(HugePages::On)
+            && measurement.subject == "touch-forward"
+            && step.page_cost.faults_per_page.is_some_and(|n| n > 0.5)
+    })
 }
 
 /// How many CPUs were busy while nothing was done here, if that is more than

@@ -110,18 +110,19 @@ fn seen(measurements: &[&ZeroRow]) -> Option<String> {
 
 fn charged(account: &Account) -> Option<String> {
     let wall = ns_per_page(account)?;
-    let mut parts = vec![
-        ("in this process itself", account.own_user_cpus?),
-        ("in the system on its behalf", account.own_system_cpus?),
+    let parts = [
+        ("in this process itself", Some(account.own_user_cpus?)),
+        (
+            "in the system on its behalf",
+            Some(account.own_system_cpus?),
+        ),
+        ("in the System process", account.system_process_cpus),
     ];
-    if let Some(cpus) = account.system_process_cpus {
-        parts.push(("in the System process", cpus));
-    }
-    let words: Vec<String> = parts
-        .into_iter()
-        .map(|(who, cpus)| format!("{} {who}", units::duration(cpus * wall)))
-        .collect();
-    Some(words.join(", "))
+    let words = parts.into_iter().filter_map(|(who, cpus)| {
+        let length = units::duration(cpus? * wall);
+        Some(format!("{length} {who}"))
+    });
+    Some(words.collect::<Vec<_>>().join(", "))
 }
 
 /// The time that passed for each page that was written.
