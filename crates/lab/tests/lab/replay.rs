@@ -148,3 +148,14 @@ fn a_recording_replays_itself() {
         assert!((cpu - first.3).abs() < 31.0 / 14.0, "{cpu} {}", first.3);
     }
 }
+
+#[test]
+fn scratch() {
+    let spec = |text: &str| StrategySpec::parse(text, Defaults::ELSEWHERE).unwrap();
+    for quota in [0.05, 0.1, 0.5] {
+        for text in ["system", "fixed-margin", "quantile:weight=1", "quantile:weight=10", "quantile:weight=100", "adaptive:weight=1", "adaptive:weight=10", "adaptive:weight=100"] {
+            let seen = loaded::in_a_quota(spec(text), quota, 1_000, 40, 1);
+            println!("{quota} {text} {seen:?}");
+        }
+    }
+}

@@ -18,6 +18,12 @@ const PART: u64 = 16;
 /// that this much spinning ended on time.
 const MEMORY: f32 = 256.0;
 const BELIEVED_NS: f32 = 20e6;
+/// Whoever has used up a quota of CPU time is stopped for longer than this, again and
+/// again. Stops of the host are rarer: one counts only if so few waits passed since
+/// another, and then it is remembered for about so many.
+const STOPPED_NS: f32 = 20e6;
+const STOPS_WITHIN: u16 = 512;
+const STOPS_MEMORY: f32 = 2048.0;
 
 /// How late spins ended, and naps that were queued.
 ///
@@ -29,6 +35,9 @@ const BELIEVED_NS: f32 = 20e6;
 pub(super) struct Contention {
     spun_ns: f32,
     late_ns: f32,
+    /// How long the thread was stopped.
+    stopped_ns: f32,
+    since_stop: u16,
     score: u8,
 }
 
@@ -36,6 +45,8 @@ impl Contention {
     pub(super) const NONE: Self = Self {
         spun_ns: 0.0,
         late_ns: 0.0,
+        stopped_ns: 0.0,
+        since_stop: STOPS_WITHIN,
         score: 0,
     };
 
@@ -43,34 +54,55 @@ impl Contention {
         self.score > CONTENDED
     }
 
+    /// Whether spins make waits late, so that margins have to be priced.
+    pub(super) fn is_felt(&self) -> bool {
+        self.is_present() || self.stopped_ns > STOPPED_NS / 20.0
+    }
+
     /// Learns from a wait that ended with a spin of `spun_ns`, `late_ns` late.
     #[inline]
     pub(super) fn learn(&mut self, spun_ns: f32, late_ns: f32) {
         self.spun_ns += spun_ns - self.spun_ns / MEMORY;
         self.late_ns += late_ns.min(LATE_MAX_NS) - self.late_ns / MEMORY;
-        self.score = if late_ns > PREEMPTED_NS {
-            (self.score + PREEMPTED).min(SCORE_MAX)
+        if late_ns > PREEMPTED_NS {
+            self.preempted(late_ns);
         } else {
-            self.score.saturating_sub(1)
-        };
+            self.learn_none();
+        }
     }
 
     /// Learns from a wait that did not spin.
+    #[inline]
     pub(super) fn learn_none(&mut self) {
         self.score = self.score.saturating_sub(1);
+        self.since_stop = self.since_stop.saturating_add(1);
+        self.stopped_ns -= self.stopped_ns / STOPS_MEMORY;
     }
 
     /// Learns from a nap that waited in the run queue, so that the wait ended `late_ns`
     /// late.
     #[cold]
     pub(super) fn learn_queued(&mut self, late_ns: f32) {
-        self.late_ns += late_ns;
+        self.preempted(late_ns);
+        if self.is_present() {
+            self.late_ns += late_ns.min(LATE_MAX_NS);
+        }
+    }
+
+    #[cold]
+    fn preempted(&mut self, late_ns: f32) {
         self.score = (self.score + PREEMPTED).min(SCORE_MAX);
+        if late_ns > STOPPED_NS {
+            if self.since_stop < STOPS_WITHIN {
+                self.stopped_ns += late_ns;
+            }
+            self.since_stop = 0;
+        }
     }
 
     /// What a nanosecond of spinning costs: itself, and the lateness it brings.
     pub(super) fn spin_price(&self, late_weight: f32) -> f32 {
-        1.0 + late_weight * self.late_ns / (self.spun_ns + BELIEVED_NS)
+        1.0 + late_weight * (self.late_ns + self.stopped_ns) / (self.spun_ns + BELIEVED_NS)
     }
 
     /// What a wait with this much left may spin on a contended CPU.

@@ -206,8 +206,7 @@ impl Adaptive {
             // The clock may be standing still: this says nothing about overshoot.
             return;
         }
-        let late_ns = self.late_ns.min(LATE_MAX_NS);
-        if over_ns.max(self.late_weight * late_ns) > attempt.left_ns {
+        if over_ns.max(self.late_weight * self.late_ns.min(LATE_MAX_NS)) > attempt.left_ns {
             known.try_every = (known.try_every * 4).min(TRY_EVERY_MAX);
         } else if attempt.is_try {
             known.try_every = (known.try_every / 4).max(1);
@@ -220,7 +219,7 @@ impl Adaptive {
         if is_long {
             // Where naps are only tried they may all be long, and on ticks many are.
             if !attempt.is_try && self.ends == Ends::AtAnyTime {
-                self.contention.learn_queued(late_ns);
+                self.contention.learn_queued(self.late_ns);
             }
         }
         let is_another = attempt.is_try && over_ns > 0.0 && over_ns < usual_ns / BETTER;
@@ -256,10 +255,7 @@ impl Adaptive {
     #[cold]
     fn best_of(&self, class: usize, longest: f32) -> Margin {
         let late_most = LATE_MAX_NS / self.scale_ns(class);
-        let mut weight = self.late_weight;
-        if self.contention.is_present() {
-            weight /= self.contention.spin_price(weight);
-        }
+        let weight = self.late_weight / self.contention.spin_price(self.late_weight);
         self.margins.best(weight, late_most, longest)
     }
 
