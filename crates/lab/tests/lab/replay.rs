@@ -69,10 +69,15 @@ fn spinning_has_a_price_beside_a_hog_and_in_a_quota() {
     assert_eq!(margin.trapped, 0.0, "{margin:?}");
     assert_eq!(quantile.trapped, 1.0, "{quantile:?}");
 
-    let within = |text| loaded::in_a_quota(spec(text), 0.05, 1_000, 4, 1);
+    let within = |text: &str| loaded::in_a_quota(spec(text), 0.05, 1_000, 16, 1);
     let (system, spin) = (within("system"), within("spin"));
     assert!(system.done > 0.95, "{system:?}");
     assert!(spin.done < 0.1, "{spin:?}");
+
+    for (weight, done) in [(1, 0.99), (10, 0.85), (100, 0.8)] {
+        let adaptive = within(&format!("adaptive:weight={weight}"));
+        assert!(adaptive.done > done, "{weight}: {adaptive:?}");
+    }
 }
 
 const METHODS: [Method; 3] = [
@@ -146,16 +151,5 @@ fn a_recording_replays_itself() {
         // Each section has one reading of the clock more than its naps have,
         // and the longest naps are 14.
         assert!((cpu - first.3).abs() < 31.0 / 14.0, "{cpu} {}", first.3);
-    }
-}
-
-#[test]
-fn scratch() {
-    let spec = |text: &str| StrategySpec::parse(text, Defaults::ELSEWHERE).unwrap();
-    for quota in [0.05, 0.1, 0.5] {
-        for text in ["system", "fixed-margin", "quantile:weight=1", "quantile:weight=10", "quantile:weight=100", "adaptive:weight=1", "adaptive:weight=10", "adaptive:weight=100"] {
-            let seen = loaded::in_a_quota(spec(text), quota, 1_000, 40, 1);
-            println!("{quota} {text} {seen:?}");
-        }
     }
 }

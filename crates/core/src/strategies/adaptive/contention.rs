@@ -18,12 +18,13 @@ const PART: u64 = 16;
 /// that this much spinning ended on time.
 const MEMORY: f32 = 256.0;
 const BELIEVED_NS: f32 = 20e6;
-/// Whoever has used up a quota of CPU time is stopped for longer than this, again and
-/// again. Stops of the host are rarer: one counts only if so few waits passed since
-/// another, and then it is remembered for about so many.
+/// Who has used up a quota of CPU time is stopped for longer than this, again and again.
+/// Stops of the host are rarer: the second within so many waits is taken for a quota's.
+/// That holds for a while: the longer, the more waits are made in a quota, and the later
+/// one that is gone is noticed.
 const STOPPED_NS: f32 = 20e6;
 const STOPS_WITHIN: u16 = 512;
-const STOPS_MEMORY: f32 = 2048.0;
+const STOPPED_FOR: u16 = 160;
 
 /// How late spins ended, and naps that were queued.
 ///
@@ -35,28 +36,28 @@ const STOPS_MEMORY: f32 = 2048.0;
 pub(super) struct Contention {
     spun_ns: f32,
     late_ns: f32,
-    /// How long the thread was stopped.
-    stopped_ns: f32,
-    since_stop: u16,
     score: u8,
+    /// Waits since the thread was stopped, and whether that was not the first time.
+    since_stop: u16,
+    is_again: bool,
 }
 
 impl Contention {
     pub(super) const NONE: Self = Self {
         spun_ns: 0.0,
         late_ns: 0.0,
-        stopped_ns: 0.0,
-        since_stop: STOPS_WITHIN,
         score: 0,
+        since_stop: u16::MAX,
+        is_again: false,
     };
 
     pub(super) fn is_present(&self) -> bool {
         self.score > CONTENDED
     }
 
-    /// Whether spins make waits late, so that margins have to be priced.
-    pub(super) fn is_felt(&self) -> bool {
-        self.is_present() || self.stopped_ns > STOPPED_NS / 20.0
+    /// Whether a quota of CPU time is used up again and again.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.is_again && self.since_stop < STOPPED_FOR
     }
 
     /// Learns from a wait that ended with a spin of `spun_ns`, `late_ns` late.
@@ -76,33 +77,29 @@ impl Contention {
     pub(super) fn learn_none(&mut self) {
         self.score = self.score.saturating_sub(1);
         self.since_stop = self.since_stop.saturating_add(1);
-        self.stopped_ns -= self.stopped_ns / STOPS_MEMORY;
     }
 
     /// Learns from a nap that waited in the run queue, so that the wait ended `late_ns`
     /// late.
     #[cold]
     pub(super) fn learn_queued(&mut self, late_ns: f32) {
+        self.late_ns += late_ns.min(LATE_MAX_NS);
         self.preempted(late_ns);
-        if self.is_present() {
-            self.late_ns += late_ns.min(LATE_MAX_NS);
-        }
     }
 
+    /// Learns from a wait that others made late.
     #[cold]
     fn preempted(&mut self, late_ns: f32) {
         self.score = (self.score + PREEMPTED).min(SCORE_MAX);
         if late_ns > STOPPED_NS {
-            if self.since_stop < STOPS_WITHIN {
-                self.stopped_ns += late_ns;
-            }
+            self.is_again = self.since_stop < STOPS_WITHIN;
             self.since_stop = 0;
         }
     }
 
     /// What a nanosecond of spinning costs: itself, and the lateness it brings.
     pub(super) fn spin_price(&self, late_weight: f32) -> f32 {
-        1.0 + late_weight * (self.late_ns + self.stopped_ns) / (self.spun_ns + BELIEVED_NS)
+        1.0 + late_weight * self.late_ns / (self.spun_ns + BELIEVED_NS)
     }
 
     /// What a wait with this much left may spin on a contended CPU.
@@ -142,6 +139,22 @@ mod tests {
         assert!(contention.spin_price(10.0) > 2.0);
         (0..48).for_each(|_| contention.learn_none());
         assert!(!contention.is_present());
+    }
+
+    #[test]
+    fn stops_that_come_again_soon_are_a_quotas_until_they_stay_away() {
+        let mut contention = Contention::NONE;
+        let mut stop_after = |waits| {
+            (0..waits).for_each(|_| contention.learn(30e3, 0.0));
+            contention.learn(30e3, 40e6);
+            contention
+        };
+        // As of the host, and each tenth of a second.
+        assert!((0..5).all(|_| !stop_after(600).is_stopped()));
+        assert!((0..5).all(|_| stop_after(80).is_stopped()));
+        let mut contention = contention;
+        (0..STOPPED_FOR).for_each(|_| contention.learn_none());
+        assert!(!contention.is_stopped());
     }
 
     #[test]

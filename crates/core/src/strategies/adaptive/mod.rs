@@ -54,6 +54,9 @@ const BETTER: f32 = 4.0;
 /// run queue, or a stall. On a contended CPU no margin is to cover that.
 const QUEUED: f32 = 4.0;
 const QUEUED_NS: f32 = 100e3;
+/// The most that lateness weighs where a quota of CPU time is used up: whoever is stopped is
+/// late by more than a margin avoids.
+const STOPPED_WEIGHT: f32 = 1.0;
 
 /// Naps once and spins the rest, with the margin that is expected to cost least:
 /// a nanosecond of CPU time costs 1, a nanosecond of lateness `late_weight`. Waits
@@ -255,7 +258,13 @@ impl Adaptive {
     #[cold]
     fn best_of(&self, class: usize, longest: f32) -> Margin {
         let late_most = LATE_MAX_NS / self.scale_ns(class);
-        let weight = self.late_weight / self.contention.spin_price(self.late_weight);
+        let mut weight = self.late_weight;
+        if self.contention.is_present() {
+            weight /= self.contention.spin_price(weight);
+        }
+        if self.contention.is_stopped() {
+            weight = weight.min(STOPPED_WEIGHT);
+        }
         self.margins.best(weight, late_most, longest)
     }
 
