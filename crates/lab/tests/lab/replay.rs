@@ -18,8 +18,8 @@ use crate::yardsticks::{loaded, replayed};
 /// what it comes to so far: the mean, and the worst cell.
 const ON_RECORDINGS: [f64; 2] = [1.275, 2.5];
 const ON_MODELS: [f64; 2] = [1.155, 1.92];
-const HOG_MEAN: f64 = 1.08;
-const HOG_WORST: f64 = 2.1;
+const HOG_MEAN: f64 = 1.0;
+const HOG_WORST: f64 = 1.7;
 
 fn assert_near(models: Vec<Model>, [mean_max, worst_max]: [f64; 2]) {
     let adaptive = ["adaptive:weight={w}".to_owned()];
@@ -42,17 +42,12 @@ fn it_comes_near_to_the_informed_waiter_on_models() {
     assert_near(replayed::models().unwrap(), ON_MODELS);
 }
 
-/// Against ways that learn nothing, the best of which is chosen cell by cell. At 3 kHz
-/// naps alone take a tenth of a CPU.
+/// Against ways that learn nothing, the best of which is chosen cell by cell.
 #[test]
 fn beside_a_hog_it_is_not_trapped_and_costs_little_more_than_the_best_constant_way() {
     let cells = loaded::over_constant("adaptive:weight={w}").unwrap();
     for cell in &cells {
-        let trapped_max = if cell.hz == 3_000 { 0.25 } else { 0.0 };
-        assert!(
-            cell.trapped <= trapped_max && cell.over < HOG_WORST,
-            "{cell:?}"
-        );
+        assert!(cell.trapped == 0.0 && cell.over < HOG_WORST, "{cell:?}");
     }
     let logs = cells.iter().map(|cell| cell.over.ln()).sum::<f64>();
     let mean = (logs / cells.len() as f64).exp();

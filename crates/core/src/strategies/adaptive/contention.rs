@@ -55,6 +55,12 @@ impl Contention {
         self.score > CONTENDED
     }
 
+    /// Whether waits were disturbed not long ago. Margins are chosen at the price of
+    /// spinning as long as that is so.
+    pub(super) fn is_suspected(&self) -> bool {
+        self.score > 0
+    }
+
     /// Whether a quota of CPU time is used up again and again.
     pub(super) fn is_stopped(&self) -> bool {
         self.is_again && self.since_stop < STOPPED_FOR

@@ -259,7 +259,7 @@ impl Adaptive {
     fn best_of(&self, class: usize, longest: f32) -> Margin {
         let late_most = LATE_MAX_NS / self.scale_ns(class);
         let mut weight = self.late_weight;
-        if self.contention.is_present() {
+        if self.contention.is_suspected() {
             weight /= self.contention.spin_price(weight);
         }
         if self.contention.is_stopped() {
