@@ -367,6 +367,12 @@ mod tests {
         Mapping::new(2 * PAGE).unwrap().words(1..3);
     }
 
+    /// Those that this CPU has.
+    fn kernels() -> impl Iterator<Item = Kernel> {
+        let all = Kernel::ALL.into_iter();
+        all.filter(|kernel| kernel.is_supported())
+    }
+
     fn dirtied(pages: usize) -> Mapping {
         let mapping = Mapping::new(pages * PAGE).unwrap();
         mapping.dirty(0..pages);
@@ -415,10 +421,7 @@ mod tests {
 
     #[test]
     fn every_kernel_zeroes_its_pages_and_no_other() {
-        for kernel in Kernel::ALL
-            .into_iter()
-            .filter(|kernel| kernel.is_supported())
-        {
+        for kernel in kernels() {
             for pages in [1, 2, 3, 64, 1000] {
                 let mapping = dirtied(pages + 2);
                 mapping.zero(1..1 + pages, kernel);
@@ -434,10 +437,7 @@ mod tests {
     #[test]
     fn no_pages_are_no_work() {
         let mapping = dirtied(2);
-        for kernel in Kernel::ALL
-            .into_iter()
-            .filter(|kernel| kernel.is_supported())
-        {
+        for kernel in kernels() {
             for page in 0..=2 {
                 mapping.zero(page..page, kernel);
             }
@@ -449,10 +449,7 @@ mod tests {
     /// Also over the same pages, which is of no use but has to be harmless.
     #[test]
     fn threads_zero_one_mapping_together() {
-        for kernel in Kernel::ALL
-            .into_iter()
-            .filter(|kernel| kernel.is_supported())
-        {
+        for kernel in kernels() {
             let mapping = dirtied(65);
             std::thread::scope(|scope| {
                 for pages in [0..40, 24..64] {
