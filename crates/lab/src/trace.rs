@@ -23,16 +23,25 @@ const THREADS: usize = 1_000_000;
 
 /// The trace of a run of `scenario` on `model`, as JSON.
 pub fn chrome_trace(scenario: &Scenario, model: &str, trace: &Trace) -> String {
-    let mut events = Events::default();
+    let blocked = vec![None; trace.threads.len()];
+    let json = String::new();
+    let mut events = Events {
+        trace,
+        blocked,
+        json,
+    };
     let end = scenario.length();
     events.name_process(PHASES, "phases", 0);
     events.name_process(CPUS, &format!("CPUs of {model}"), 1);
     events.name_thread(PHASES, PHASES, "phase");
-    phases(&mut events, scenario);
-    name_tracks(&mut events, trace);
-    let mut blocked = vec![None; trace.threads.len()];
+    let mut begin = Nanos::ZERO;
+    for phase in &scenario.phases {
+        events.slice((PHASES, PHASES), &phase.name, (begin, phase.length), "");
+        begin += phase.length;
+    }
+    events.name_tracks();
     for (at, happened) in &trace.events {
-        event(&mut events, trace, &mut blocked, *at, happened);
+        events.add(*at, happened);
     }
     // What had not ended when the simulation did, or when the trace was cut.
     let end = match trace.events.last() {
@@ -40,107 +49,97 @@ pub fn chrome_trace(scenario: &Scenario, model: &str, trace: &Trace) -> String {
         Some((last, _)) => end.max(*last),
         None => end,
     };
-    for id in 0..blocked.len() {
-        unblock(&mut events, trace, &mut blocked, id, end);
+    for id in 0..trace.threads.len() {
+        events.unblock(id, end);
     }
-    events.finish()
-}
-
-fn phases(events: &mut Events, scenario: &Scenario) {
-    let mut begin = Nanos::ZERO;
-    for phase in &scenario.phases {
-        events.slice((PHASES, PHASES), &phase.name, (begin, phase.length), "");
-        begin += phase.length;
-    }
-}
-
-/// Names what has a track; the experimenter, who has no name, has none.
-fn name_tracks(events: &mut Events, trace: &Trace) {
-    let cpu = |(_, happened): &(Nanos, Happened)| match happened {
-        Happened::Ran { cpu, .. } => Some(*cpu),
-        _ => None,
-    };
-    let cpus: BTreeSet<usize> = trace.events.iter().filter_map(cpu).collect();
-    for cpu in cpus {
-        events.name_thread(CPUS, cpu_track(cpu), &format!("CPU {cpu}"));
-    }
-    let mut named = BTreeSet::new();
-    for (id, thread) in trace.threads.iter().enumerate() {
-        if thread.name.is_empty() {
-            continue;
-        }
-        let process = PROCESSES + thread.process;
-        if named.insert(process) {
-            events.name_process(process, &thread.name, process);
-        }
-        events.name_thread(process, THREADS + id, &thread.name);
-    }
+    format!(
+        "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{}\n]}}\n",
+        events.json
+    )
 }
 
 /// What a thread is blocked in: since when, and what to call it.
 type Blocked = Option<(Nanos, String)>;
 
-fn event(
-    events: &mut Events,
-    trace: &Trace,
-    blocked: &mut [Blocked],
-    at: Nanos,
-    happened: &Happened,
-) {
-    match happened {
-        Happened::Armed {
-            thread,
-            method,
-            due,
-        } => {
-            let length = *due - at;
-            blocked[*thread] = Some((at, format!("{method} {length}")));
+/// The events of a trace, as they are written.
+struct Events<'t> {
+    trace: &'t Trace,
+    blocked: Vec<Blocked>,
+    json: String,
+}
+
+impl Events<'_> {
+    /// Names what has a track; the experimenter, who has no name, has none.
+    fn name_tracks(&mut self) {
+        let trace = self.trace;
+        let cpu = |(_, happened): &(Nanos, Happened)| match happened {
+            Happened::Ran { cpu, .. } => Some(*cpu),
+            _ => None,
+        };
+        let cpus: BTreeSet<usize> = trace.events.iter().filter_map(cpu).collect();
+        for cpu in cpus {
+            self.name_thread(CPUS, cpu_track(cpu), &format!("CPU {cpu}"));
         }
-        Happened::Expired { thread, why, .. } => {
-            unblock(events, trace, blocked, *thread, at);
-            events.wake(track(trace, *thread), at, &why.to_string());
-        }
-        Happened::Signalled { thread } => {
-            unblock(events, trace, blocked, *thread, at);
-            events.wake(track(trace, *thread), at, "an event was signalled");
-        }
-        Happened::Ran { thread, cpu, from } => {
-            let name = &trace.threads[*thread].name;
-            let length = at - *from;
-            if !length.is_zero() {
-                events.slice((CPUS, cpu_track(*cpu)), name, (*from, length), "");
-                let args = format!("\"cpu\":{cpu}");
-                let running = (*from, length);
-                events.slice(track(trace, *thread), "running", running, &args);
+        let mut named = BTreeSet::new();
+        for (id, thread) in trace.threads.iter().enumerate() {
+            if thread.name.is_empty() {
+                continue;
             }
+            let process = PROCESSES + thread.process;
+            if named.insert(process) {
+                self.name_process(process, &thread.name, process);
+            }
+            self.name_thread(process, THREADS + id, &thread.name);
         }
-        Happened::Interval(interval) => events.interval(at, *interval),
-        Happened::Ended(thread) => unblock(events, trace, blocked, *thread, at),
-        Happened::Phase(_) => {}
     }
-}
 
-/// Draws what a thread was blocked in, if it was.
-fn unblock(events: &mut Events, trace: &Trace, blocked: &mut [Blocked], id: usize, at: Nanos) {
-    if let Some((since, name)) = blocked[id].take() {
-        events.slice(track(trace, id), &name, (since, at - since), "");
+    fn add(&mut self, at: Nanos, happened: &Happened) {
+        match happened {
+            Happened::Armed {
+                thread,
+                method,
+                due,
+            } => {
+                let length = *due - at;
+                self.blocked[*thread] = Some((at, format!("{method} {length}")));
+            }
+            Happened::Expired { thread, why, .. } => {
+                self.wake(*thread, at, &why.to_string());
+            }
+            Happened::Signalled { thread } => {
+                self.wake(*thread, at, "an event was signalled");
+            }
+            Happened::Ran { thread, cpu, from } => {
+                let name = &self.trace.threads[*thread].name;
+                let length = at - *from;
+                if !length.is_zero() {
+                    self.slice((CPUS, cpu_track(*cpu)), name, (*from, length), "");
+                    let args = format!("\"cpu\":{cpu}");
+                    let running = (*from, length);
+                    self.slice(self.track(*thread), "running", running, &args);
+                }
+            }
+            Happened::Interval(interval) => {
+                let args = format!("\"us\":{}", us(*interval));
+                self.push("C", (CPUS, 0), "timer interval (us)", at, "", &args);
+            }
+            Happened::Ended(thread) => self.unblock(*thread, at),
+            Happened::Phase(_) => {}
+        }
     }
-}
 
-fn cpu_track(cpu: usize) -> usize {
-    CPUS + 1 + cpu
-}
+    /// Draws what a thread was blocked in, if it was.
+    fn unblock(&mut self, id: usize, at: Nanos) {
+        if let Some((since, name)) = self.blocked[id].take() {
+            self.slice(self.track(id), &name, (since, at - since), "");
+        }
+    }
 
-/// The process and the track of a thread.
-fn track(trace: &Trace, id: usize) -> (usize, usize) {
-    (PROCESSES + trace.threads[id].process, THREADS + id)
-}
+    /// The process and the track of a thread.
+    fn track(&self, id: usize) -> (usize, usize) {
+        (PROCESSES + self.trace.threads[id].process, THREADS + id)
+    }
 
-/// The events, as they are written.
-#[derive(Default)]
-struct Events(String);
-
-impl Events {
     fn name_process(&mut self, pid: usize, name: &str, order: usize) {
         for (what, args) in [
             ("process_name", format!("\"name\":{}", quoted(name))),
@@ -166,14 +165,10 @@ impl Events {
         self.push("X", track, name, from, &duration, args);
     }
 
-    fn wake(&mut self, track: (usize, usize), at: Nanos, why: &str) {
+    fn wake(&mut self, id: usize, at: Nanos, why: &str) {
+        self.unblock(id, at);
         let args = format!("\"why\":{}", quoted(why));
-        self.push("i", track, "timer", at, ",\"s\":\"t\"", &args);
-    }
-
-    fn interval(&mut self, at: Nanos, interval: Nanos) {
-        let args = format!("\"us\":{}", us(interval));
-        self.push("C", (CPUS, 0), "timer interval (us)", at, "", &args);
+        self.push("i", self.track(id), "timer", at, ",\"s\":\"t\"", &args);
     }
 
     fn push(
@@ -185,21 +180,18 @@ impl Events {
         more: &str,
         args: &str,
     ) {
-        let before = if self.0.is_empty() { "" } else { ",\n" };
+        let before = if self.json.is_empty() { "" } else { ",\n" };
         let name = quoted(name);
         let at = us(at);
-        self.0 += &format!(
+        self.json += &format!(
             "{before}{{\"ph\":\"{phase}\",\"pid\":{pid},\"tid\":{tid},\"ts\":{at}{more},\
              \"name\":{name},\"args\":{{{args}}}}}"
         );
     }
+}
 
-    fn finish(self) -> String {
-        format!(
-            "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{}\n]}}\n",
-            self.0
-        )
-    }
+fn cpu_track(cpu: usize) -> usize {
+    CPUS + 1 + cpu
 }
 
 /// A string in JSON.

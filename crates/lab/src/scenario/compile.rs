@@ -71,12 +71,7 @@ pub(super) fn compile(file: &File, length: Nanos, defaults: Defaults) -> Result<
 pub(crate) fn alone(steps: &[Step]) -> Result<Program, Flaw> {
     let file = File::default();
     let mut compiler = Compiler::new(&file, [limits::LENGTH; 2], Defaults::ELSEWHERE);
-    let mut thread = Thread::default();
-    let ops = compiler.ops(steps, &mut thread)?;
-    Ok(Program {
-        subjects: thread.subjects,
-        ops,
-    })
+    compiler.thread(steps)
 }
 
 /// How long the phases are together.
@@ -141,16 +136,14 @@ impl<'f> Compiler<'f> {
             ));
         }
         self.names.push(name.value.clone());
+        Ok(Op::spawn(kind, &name.value, self.thread(steps)?))
+    }
+
+    fn thread(&mut self, steps: &'f [Step]) -> Result<Program, Flaw> {
         let mut thread = Thread::default();
         let ops = self.ops(steps, &mut thread)?;
-        Ok(Op::spawn(
-            kind,
-            &name.value,
-            Program {
-                subjects: thread.subjects,
-                ops,
-            },
-        ))
+        let subjects = thread.subjects;
+        Ok(Program { subjects, ops })
     }
 
     fn ops(&mut self, steps: &'f [Step], thread: &mut Thread) -> Result<Vec<Op>, Flaw> {
@@ -284,18 +277,10 @@ pub(super) fn expects(file: &File, names: &[String], text: &str) -> Result<Vec<E
             let number = numbers.get(phase.value.as_str()).copied();
             number.map(Some).ok_or_else(|| no_phase(file, phase))
         };
-        let phases = expected
-            .phases
-            .iter()
-            .map(number)
-            .collect::<Result<_, _>>()?;
-        let on = expected
-            .on
-            .iter()
-            .map(|on| Some(on.value.clone()))
-            .collect();
-        let on = or_all(on);
-        for phase in or_all(phases) {
+        let phases: Result<_, _> = expected.phases.iter().map(number).collect();
+        let on = expected.on.iter().map(|on| Some(on.value.clone()));
+        let on = or_all(on.collect());
+        for phase in or_all(phases?) {
             expects.extend(on.iter().map(|on| Expect {
                 phase,
                 on: on.clone(),

@@ -115,10 +115,8 @@ pub fn simulate(
 /// That something is expected of none of these models, if so: it would pass unseen.
 fn of_other_models(scenario: &Scenario, models: &[Model]) -> Option<NotDone> {
     let is_run = |on: &str| models.iter().any(|model| model.name() == on);
-    let on = scenario
-        .expects
-        .iter()
-        .filter_map(|expect| expect.on.as_deref());
+    let expects = scenario.expects.iter();
+    let on = expects.filter_map(|expect| expect.on.as_deref());
     let mut others: Vec<&str> = on.filter(|on| !is_run(on)).collect();
     let n = others.len();
     others.sort_unstable();
@@ -177,14 +175,11 @@ pub(super) fn on_model(scenario: &Scenario, model: &Model, why: &dyn std::fmt::D
 pub(super) fn expectations(scenario: &Scenario, on: &str, seen: &Seen) -> Vec<Expectation> {
     let holds_here = |expect: &&Expect| expect.on.as_deref().is_none_or(|model| model == on);
     let expects = scenario.expects.iter().filter(holds_here);
-    expects
-        .flat_map(|expect| {
-            let phases = phases(scenario, expect, seen);
-            phases
-                .into_iter()
-                .map(|phase| judge(scenario, expect, on, phase, seen))
-        })
-        .collect()
+    let judged = expects.flat_map(|expect| {
+        let phases = phases(scenario, expect, seen).into_iter();
+        phases.map(|phase| judge(scenario, expect, on, phase, seen))
+    });
+    judged.collect()
 }
 
 /// The phases in which something is expected: the one that is named, or each

@@ -55,11 +55,8 @@ impl Section {
 
     /// All of these below each other.
     pub(crate) fn joined(sections: &[Self]) -> String {
-        let texts: Vec<&str> = sections
-            .iter()
-            .map(|section| section.text.as_str())
-            .collect();
-        texts.join("\n")
+        let texts = sections.iter().map(|section| section.text.as_str());
+        texts.collect::<Vec<_>>().join("\n")
     }
 }
 
