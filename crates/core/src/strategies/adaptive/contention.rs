@@ -158,7 +158,6 @@ mod tests {
         // As of the host, and each tenth of a second.
         assert!((0..5).all(|_| !stop_after(600).is_stopped()));
         assert!((0..5).all(|_| stop_after(80).is_stopped()));
-        let mut contention = contention;
         (0..STOPPED_FOR).for_each(|_| contention.learn_none());
         assert!(!contention.is_stopped());
     }
