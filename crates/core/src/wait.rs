@@ -35,34 +35,6 @@ impl<C: Clock> Goal<C> {
     pub fn left(&self, now: Tick<C>) -> Nanos {
         self.deadline.since(now)
     }
-
-    /// The step that blocks for `length` with `method`.
-    pub fn block_for(&self, method: Method, length: Nanos) -> Step<C> {
-        Step::Block {
-            method,
-            limit: Limit::For(length),
-            or: self.or,
-            metered: false,
-        }
-    }
-
-    /// The step that blocks until `instant` with `method`.
-    pub fn block_until(&self, method: Method, instant: Tick<C>) -> Step<C> {
-        Step::Block {
-            method,
-            limit: Limit::Until(instant),
-            or: self.or,
-            metered: false,
-        }
-    }
-
-    /// The step that spins for all the time that is left.
-    pub fn spin(&self) -> Step<C> {
-        Step::Spin {
-            until: self.deadline,
-            or: self.or,
-        }
-    }
 }
 
 /// How long a blocking step asks the OS to block.
@@ -87,7 +59,7 @@ impl<C: Clock> Limit<C> {
     }
 }
 
-/// What a strategy answers: the next thing to do.
+/// What a strategy answers: the next thing to do. The event of the goal ends it sooner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<C> {
     /// Give up the CPU in an OS call. The call may end late, and where the OS
@@ -97,28 +69,29 @@ pub enum Step<C> {
         method: Method,
         /// How long.
         limit: Limit<C>,
-        /// An event that ends the block sooner.
-        or: Option<Event>,
         /// Whether the strategy wants to know the CPU time the call takes.
         /// Measuring it costs two system calls on most machines.
         metered: bool,
     },
     /// Read the clock in a loop. Ends at the first reading that is not before
-    /// `until`, so never early.
-    Spin {
-        /// The instant at which to stop.
-        until: Tick<C>,
-        /// An event that ends the spin sooner.
-        or: Option<Event>,
-    },
-    /// Offer the CPU to another thread once.
-    Yield {
-        /// An event that ends the wait if it is there after that.
-        or: Option<Event>,
-    },
+    /// the deadline, so never early.
+    Spin,
+    /// Offer the CPU to another thread once, and look at the event after that.
+    Yield,
     /// Stop here, though there is time left. Only strategies that promise to
     /// wake early answer this; at the deadline the wait ends by itself.
     Done,
+}
+
+impl<C> Step<C> {
+    /// Blocks with `method`, and is not metered.
+    pub fn block(method: Method, limit: Limit<C>) -> Self {
+        Self::Block {
+            method,
+            limit,
+            metered: false,
+        }
+    }
 }
 
 /// Why a step ended.
@@ -242,6 +215,11 @@ impl<C: Clock> Wait<C> {
         self.step
     }
 
+    /// What it waits for.
+    pub fn goal(&self) -> Goal<C> {
+        self.goal
+    }
+
     /// Whether the strategy wants to know the CPU time of this step.
     pub fn is_metered(&self) -> bool {
         matches!(self.step, Step::Block { metered: true, .. })
@@ -268,11 +246,11 @@ impl<C: Clock> Wait<C> {
                 self.outcome.slept += slept;
                 limit.length(self.now)
             }
-            Step::Spin { until, .. } => {
+            Step::Spin => {
                 self.outcome.spun += slept;
-                until.since(self.now)
+                self.goal.left(self.now)
             }
-            Step::Yield { .. } => {
+            Step::Yield => {
                 self.outcome.spun += slept;
                 Nanos::ZERO
             }
@@ -343,19 +321,18 @@ pub fn drive<C: Clock>(
             Step::Block {
                 method,
                 limit,
-                or,
                 metered,
             } => {
                 let before = if metered { carrier.cpu_time() } else { None };
-                let reason = carrier.block(method, limit, or);
+                let reason = carrier.block(method, limit, goal.or);
                 if let Some(before) = before {
                     cpu = carrier.cpu_time().map(|after| after - before);
                 }
                 (carrier.now(), reason)
             }
-            Step::Spin { until, or } => carrier.spin(until, or),
-            Step::Yield { or } => {
-                let reason = carrier.yield_now(or);
+            Step::Spin => carrier.spin(goal.deadline, goal.or),
+            Step::Yield => {
+                let reason = carrier.yield_now(goal.or);
                 (carrier.now(), reason)
             }
         };
@@ -375,7 +352,7 @@ mod tests {
     impl Strategy<Fake> for Naps {
         fn next(&mut self, goal: &Goal<Fake>, turn: &Turn<Fake>) -> Step<Fake> {
             self.0.push(*turn);
-            goal.block_for(Method::Sleep, goal.left(turn.now()))
+            Step::block(Method::Sleep, Limit::For(goal.left(turn.now())))
         }
     }
 
@@ -399,7 +376,7 @@ mod tests {
         wait.woke(&mut strategy, at(40), Reason::Interrupted, None);
         assert_eq!(
             wait.step(),
-            Goal::until(at(100)).block_for(Method::Sleep, Nanos::new(60))
+            Step::block(Method::Sleep, Limit::For(Nanos::new(60)))
         );
         wait.woke(&mut strategy, at(130), Reason::Timer, None);
         assert_eq!(wait.step(), Step::Done);
@@ -449,7 +426,7 @@ mod tests {
 
     #[test]
     fn a_strategy_may_end_its_wait_early_and_shows_it() {
-        let mut strategy = Steps::new(vec![Step::Yield { or: None }, Step::Done]);
+        let mut strategy = Steps::new(vec![Step::Yield, Step::Done]);
         let mut wait = Wait::begin(&mut strategy, Goal::until(at(100)), at(0));
         wait.woke(&mut strategy, at(30), Reason::Ran, None);
         assert_eq!(wait.step(), Step::Done);
@@ -532,10 +509,10 @@ mod tests {
                 or: Some(Event(1)),
             };
             let mut strategy = Steps::new(vec![
-                goal.block_until(Method::Sleep, at(40)),
-                goal.block_for(Method::Timer, Nanos::new(10)),
-                Step::Yield { or: goal.or },
-                goal.spin(),
+                Step::block(Method::Sleep, Limit::Until(at(40))),
+                Step::block(Method::Timer, Limit::For(Nanos::new(10))),
+                Step::Yield,
+                Step::Spin,
             ]);
             let mut thread = Thread {
                 now: at(0),

@@ -419,7 +419,7 @@ impl Waiter {
         loop {
             let mut cpu = None;
             let (asked, reason) = match step {
-                Step::Spin { .. } | Step::Yield { .. } | Step::Done if stops.coarse => {
+                Step::Spin | Step::Yield | Step::Done if stops.coarse => {
                     outcome.end = End::Coarse;
                     return outcome;
                 }
@@ -427,7 +427,6 @@ impl Waiter {
                     method,
                     limit,
                     metered,
-                    ..
                 } => {
                     let before = if metered { self.cpu_time() } else { None };
                     let reason = self.block(method, limit, (now, anchor), cancel);
@@ -436,7 +435,7 @@ impl Waiter {
                     }
                     (limit.length(now), reason)
                 }
-                Step::Yield { .. } => {
+                Step::Yield => {
                     match &self.clock {
                         None => std::thread::yield_now(),
                         Some(clock) => clock.yield_now(),
@@ -444,7 +443,7 @@ impl Waiter {
                     (Nanos::ZERO, Reason::Ran)
                 }
                 // No strategy of the library ends early, so `Done` does not occur.
-                Step::Spin { .. } | Step::Done => {
+                Step::Spin | Step::Done => {
                     outcome.hit_budget = self.was_bound();
                     return self.spin(goal, (deadline, now), cancel, outcome);
                 }

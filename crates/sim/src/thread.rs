@@ -203,7 +203,6 @@ pub(crate) struct Waiting {
     pub(crate) wait: Wait<SimClock>,
     pub(crate) with: usize,
     pub(crate) begin: Tick<SimClock>,
-    pub(crate) deadline: Tick<SimClock>,
     pub(crate) missed: u64,
     /// What its thread had been charged when the block began that it is in, if
     /// that is metered.
@@ -214,15 +213,15 @@ impl Waiting {
     /// The event it looks at before and after each step.
     pub(crate) fn looks_at(&self) -> Option<Event> {
         match self.wait.step() {
-            Step::Block { or, .. } | Step::Spin { or, .. } | Step::Yield { or } => or,
             Step::Done => None,
+            _ => self.wait.goal().or,
         }
     }
 
     /// The event that would end the step it is at. A yield ends by itself.
     pub(crate) fn ended_by(&self) -> Option<Event> {
         match self.wait.step() {
-            Step::Yield { .. } => None,
+            Step::Yield => None,
             _ => self.looks_at(),
         }
     }

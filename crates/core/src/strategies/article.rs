@@ -3,7 +3,7 @@
 use crate::estimators::Welford;
 use crate::method::Method;
 use crate::time::{Clock, Nanos};
-use crate::wait::{Goal, Step, Strategy, Turn};
+use crate::wait::{Goal, Limit, Step, Strategy, Turn};
 
 /// The nap that `precise` repeats.
 const NAP: Nanos = Nanos::from_ms(1);
@@ -47,9 +47,9 @@ impl<C: Clock> Strategy<C> for Precise {
         }
         let left_ns = goal.left(turn.now()).as_ns() as f64;
         if left_ns > self.nap_ns.bound(self.x) {
-            goal.block_for(self.method, NAP)
+            Step::block(self.method, Limit::For(NAP))
         } else {
-            goal.spin()
+            Step::Spin
         }
     }
 }
@@ -94,9 +94,9 @@ impl<C: Clock> Strategy<C> for Timer {
         }
         let nap_ns = goal.left(turn.now()).as_ns() as f64 - self.error_ns.bound(self.x);
         if nap_ns > SHORTEST_NAP_NS {
-            goal.block_for(self.method, Nanos::new(nap_ns as u64))
+            Step::block(self.method, Limit::For(Nanos::new(nap_ns as u64)))
         } else {
-            goal.spin()
+            Step::Spin
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::method::Method;
 use crate::time::{Clock, Nanos};
-use crate::wait::{Goal, Step, Strategy, Turn};
+use crate::wait::{Goal, Limit, Step, Strategy, Turn};
 
 /// One OS sleep for all the time that is left, again if it ends early.
 ///
@@ -15,7 +15,7 @@ pub struct System {
 
 impl<C: Clock> Strategy<C> for System {
     fn next(&mut self, goal: &Goal<C>, turn: &Turn<C>) -> Step<C> {
-        goal.block_for(self.method, goal.left(turn.now()))
+        Step::block(self.method, Limit::For(goal.left(turn.now())))
     }
 }
 
@@ -24,8 +24,8 @@ impl<C: Clock> Strategy<C> for System {
 pub struct Spin;
 
 impl<C: Clock> Strategy<C> for Spin {
-    fn next(&mut self, goal: &Goal<C>, _turn: &Turn<C>) -> Step<C> {
-        goal.spin()
+    fn next(&mut self, _goal: &Goal<C>, _turn: &Turn<C>) -> Step<C> {
+        Step::Spin
     }
 }
 
@@ -37,8 +37,8 @@ impl<C: Clock> Strategy<C> for Spin {
 pub struct YieldSpin;
 
 impl<C: Clock> Strategy<C> for YieldSpin {
-    fn next(&mut self, goal: &Goal<C>, _turn: &Turn<C>) -> Step<C> {
-        Step::Yield { or: goal.or }
+    fn next(&mut self, _goal: &Goal<C>, _turn: &Turn<C>) -> Step<C> {
+        Step::Yield
     }
 }
 
@@ -57,7 +57,7 @@ impl<C: Clock> Strategy<C> for FixedMargin {
     fn next(&mut self, goal: &Goal<C>, turn: &Turn<C>) -> Step<C> {
         let nap = goal.left(turn.now()) - self.margin;
         if nap.is_zero() {
-            goal.spin()
+            Step::Spin
         } else if matches!(
             self.method,
             Method::Timer
@@ -66,9 +66,9 @@ impl<C: Clock> Strategy<C> for FixedMargin {
                 | Method::SlacklessFutex
                 | Method::ClockNanosleepAbsolute
         ) {
-            goal.block_until(self.method, turn.now() + nap)
+            Step::block(self.method, Limit::Until(turn.now() + nap))
         } else {
-            goal.block_for(self.method, nap)
+            Step::block(self.method, Limit::For(nap))
         }
     }
 }
@@ -105,9 +105,9 @@ impl<C: Clock> Strategy<C> for MaxNap {
             self.longest = self.longest.max(nap.slept);
         }
         if goal.left(turn.now()) > self.longest {
-            goal.block_for(self.method, NAP)
+            Step::block(self.method, Limit::For(NAP))
         } else {
-            goal.spin()
+            Step::Spin
         }
     }
 }

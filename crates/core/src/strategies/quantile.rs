@@ -1,6 +1,6 @@
 use crate::method::Method;
 use crate::time::{Clock, Nanos};
-use crate::wait::{Goal, Step, Strategy, Turn};
+use crate::wait::{Goal, Limit, Step, Strategy, Turn};
 
 /// One absolute nap that ends a margin before the deadline, then a spin. The
 /// margin is the `w / (1 + w)` quantile of the last overshoots: what costs least
@@ -58,7 +58,7 @@ impl<C: Clock> Strategy<C> for Quantile {
             if let Some(nap) = turn.nap() {
                 self.learn(nap.slept - nap.asked);
             }
-            return goal.spin();
+            return Step::Spin;
         };
         let left = goal.left(now);
         let nap = if left > self.margin + Self::NAP_MIN {
@@ -66,13 +66,13 @@ impl<C: Clock> Strategy<C> for Quantile {
         } else if left > Self::NAP_MIN {
             self.spins += 1;
             if self.spins < Self::SPINS_MAX {
-                return goal.spin();
+                return Step::Spin;
             }
             Nanos::new(left.as_ns() / 2)
         } else {
-            return goal.spin();
+            return Step::Spin;
         };
         self.spins = 0;
-        goal.block_until(self.method, now + nap)
+        Step::block(self.method, Limit::Until(now + nap))
     }
 }

@@ -221,7 +221,6 @@ impl Os {
                     method,
                     limit,
                     metered,
-                    ..
                 } => {
                     self.nap += 1;
                     reason = self.block(method, limit.length(began));
@@ -229,10 +228,11 @@ impl Os {
                     cpu += nap;
                     took = metered.then_some(nap);
                 }
-                Step::Spin { until, .. } => {
-                    self.now = until + Nanos::new((READING.as_ns() as f64 * self.chance(4)) as u64);
+                Step::Spin => {
+                    let late_ns = READING.as_ns() as f64 * self.chance(4);
+                    self.now = goal.deadline + Nanos::new(late_ns as u64);
                 }
-                Step::Yield { .. } => self.now = self.now + Nanos::new(500),
+                Step::Yield => self.now = self.now + Nanos::new(500),
             }
             if let Some(signal) = signal.filter(|s| (began..self.now).contains(s)) {
                 self.now = signal.max(began + Nanos::new(1));

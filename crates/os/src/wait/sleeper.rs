@@ -410,7 +410,6 @@ mod tests {
             Step::Block {
                 method: Method::Sleep,
                 limit: Limit::Until(goal.deadline),
-                or: goal.or,
                 metered: self.metered,
             }
         }

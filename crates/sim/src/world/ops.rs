@@ -213,7 +213,6 @@ impl<'p> World<'p> {
             wait,
             with,
             begin: now,
-            deadline: goal.deadline,
             missed,
             metered_from: None,
         });
@@ -251,7 +250,7 @@ impl<'p> World<'p> {
                 thread.woke(now);
                 continue;
             }
-            let step = waiting.wait.step();
+            let (step, goal) = (waiting.wait.step(), waiting.wait.goal());
             if step == Step::Done {
                 self.record(id);
                 return Then::Again;
@@ -263,8 +262,8 @@ impl<'p> World<'p> {
             self.threads[id].begin_step();
             return match step {
                 Step::Block { method, limit, .. } => self.arm(id, method, limit, Nanos::ZERO),
-                Step::Spin { until, .. } => self.on(id, Burst::Spin(until)),
-                Step::Yield { .. } => {
+                Step::Spin => self.on(id, Burst::Spin(goal.deadline)),
+                Step::Yield => {
                     self.offer_in_vain(id);
                     self.on(id, Burst::Yield(self.costs.yielding, self.face.read))
                 }
@@ -288,7 +287,8 @@ impl<'p> World<'p> {
             return;
         }
         let (yielding, read) = (self.costs.yielding, self.face.read);
-        let (each, until) = (yielding + read, self.next().min(waiting.deadline.into()));
+        let deadline = waiting.wait.goal().deadline;
+        let (each, until) = (yielding + read, self.next().min(deadline.into()));
         let most = (until - self.now - Time::from_thirds(1)).div(each);
         // Beyond the limit of steps it is refused where they are taken one by one.
         let steps = self.limits.steps.saturating_sub(self.steps);
@@ -316,15 +316,10 @@ impl<'p> World<'p> {
         let outcome = waiting.wait.outcome();
         let signalled = thread.signalled.take().filter(|_| outcome.by_event);
         let since_signal = signalled.map(|at| Nanos::new((now - at).floor_ns()));
-        let Waiting {
-            begin,
-            deadline,
-            missed,
-            ..
-        } = waiting;
+        let (deadline, missed) = (waiting.wait.goal().deadline, waiting.missed);
         thread
             .recorder
-            .sample(begin, deadline, missed, outcome, since_signal);
+            .sample(waiting.begin, deadline, missed, outcome, since_signal);
         thread.cursor.pass_over(missed);
         self.count_sample();
     }
