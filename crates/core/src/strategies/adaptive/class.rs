@@ -61,9 +61,10 @@ impl Class {
         self.naps < METERED_FIRST || self.naps % METERED_EVERY == 0
     }
 
-    /// Learns the CPU time of the last nap.
+    /// Learns the CPU time of a nap, which is not counted yet.
+    #[cold]
     pub(super) fn meter(&mut self, cpu_ns: f32) {
-        let step = (1.0 / self.naps as f32).max(METERED_STEP);
+        let step = (1.0 / (self.naps as f32 + 1.0)).max(METERED_STEP);
         self.cpu_ns += (cpu_ns.min(CPU_MAX_NS) - self.cpu_ns) * step;
     }
 }

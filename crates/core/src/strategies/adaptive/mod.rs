@@ -101,10 +101,11 @@ struct Attempt {
     class: usize,
     /// The time left when it began: what spinning would have cost.
     left_ns: f32,
+    /// With less left after it another one cannot pay.
+    little_ns: f32,
     /// Whether it was taken only to learn: spinning seemed cheaper.
     is_try: bool,
     ended: Option<Nap>,
-    cpu_ns: Option<f32>,
 }
 
 /// A nap that could be taken now.
@@ -184,7 +185,9 @@ impl Adaptive {
     /// Learns from the last nap, once.
     #[inline]
     fn settle_nap(&mut self) {
-        if let Some((attempt, nap)) = self.nap.take().and_then(|a| Some((a, a.ended?))) {
+        if let Some(attempt) = self.nap.take()
+            && let Some(nap) = attempt.ended
+        {
             self.learn(&attempt, nap);
         }
     }
@@ -195,21 +198,18 @@ impl Adaptive {
         let scale_ns = self.scale_ns(class);
         let known = &mut self.classes[class];
         known.naps = known.naps.saturating_add(1);
-        if let Some(cpu_ns) = attempt.cpu_ns {
-            known.meter(cpu_ns);
-        }
         let usual_ns = known.usual.ns();
         let mut over_ns = nap.over_ns();
-        let mut on_ticks = false;
         if let Some(ticks) = &mut self.ticks {
             ticks.learn(nap);
-            on_ticks = ticks.grid().is_some();
         }
-        if over_ns < 0.0 && !on_ticks {
+        if over_ns < 0.0 && self.grid().is_none() {
             // The clock may be standing still: this says nothing about overshoot.
             return;
         }
-        if over_ns.max(self.late_weight * self.late_ns.min(LATE_MAX_NS)) > attempt.left_ns {
+        let known = &mut self.classes[class];
+        let lateness_ns = self.late_weight * self.late_ns.min(LATE_MAX_NS);
+        if over_ns > attempt.left_ns || lateness_ns > attempt.left_ns {
             known.try_every = (known.try_every * 4).min(TRY_EVERY_MAX);
         } else if attempt.is_try {
             known.try_every = (known.try_every / 4).max(1);
@@ -243,17 +243,6 @@ impl Adaptive {
         }
     }
 
-    /// Whether so little is left after a nap that another one cannot pay.
-    #[inline]
-    fn is_little(&self, left: Nanos) -> bool {
-        let Some(Attempt { class, .. }) = self.nap else {
-            return false;
-        };
-        // A shorter nap hardly overshoots by less than half as much.
-        let cost_ns = self.classes[class].cpu_ns + self.scale_ns(class) / 2.0 * self.best.cost;
-        (left.as_ns() as f32) < AGAIN * cost_ns
-    }
-
     /// The margin that costs least, of at most `longest` times the usual overshoot.
     #[cold]
     fn best_of(&self, class: usize, longest: f32) -> Margin {
@@ -282,7 +271,9 @@ impl Adaptive {
                     slept: wake.slept,
                     woke: wake.now.as_ns(),
                 });
-                nap.cpu_ns = wake.cpu.map(|cpu| cpu.as_ns() as f32);
+                if let Some(cpu) = wake.cpu {
+                    self.classes[nap.class].meter(cpu.as_ns() as f32);
+                }
             }
             // A nap that was cut short says nothing about overshoot.
             _ => self.nap = None,
@@ -342,7 +333,7 @@ impl Adaptive {
         let margin_ns = margin_ns(best);
         let before_ns = margin_ns.min(self.spin_limit.as_ns() as f32);
         let mut plan = Plan {
-            length: left - Nanos::new(before_ns as u64),
+            length: left - Nanos::new((before_ns as u32).into()),
             margin_ns,
             cost_ns: known.cpu_ns + scale_ns * best.cost,
         };
@@ -394,10 +385,12 @@ impl Adaptive {
         if stands_still {
             self.spin_limit = self.allowance.at(wake.now.as_ns());
         }
-        left <= self.spin_limit && (stands_still || self.is_little(left))
+        let is_little = |nap: &Attempt| (left.as_ns() as f32) < nap.little_ns;
+        left <= self.spin_limit && (stands_still || self.nap.as_ref().is_some_and(is_little))
     }
 
     /// The next step of a wait.
+    #[inline(always)]
     fn nap_or_spin<C: Clock>(&mut self, goal: &Goal<C>, now: Tick<C>, again: bool) -> Step<C> {
         let left = goal.left(now);
         let class = class::of_ns(left.as_ns());
@@ -405,19 +398,23 @@ impl Adaptive {
             self.begin_class(class);
         }
         let Some((length, is_try)) = self.choose(now.as_ns(), left, class, again) else {
-            return goal.spin();
+            return Step::Spin;
         };
-        self.settle_nap();
+        if again {
+            self.settle_nap();
+        }
         self.waits_spun = 0;
-        let known = &mut self.classes[class];
-        known.spun = 0;
+        self.classes[class].spun = 0;
+        let known = &self.classes[class];
         let metered = known.wants_metering();
+        // A shorter nap hardly overshoots by less than half as much.
+        let again_ns = known.cpu_ns + self.scale_ns(class) / 2.0 * self.best.cost;
         self.nap = Some(Attempt {
             class,
             left_ns: left.as_ns() as f32,
+            little_ns: AGAIN * again_ns,
             is_try,
             ended: None,
-            cpu_ns: None,
         });
         Step::Block {
             method: self.method,
@@ -427,9 +424,14 @@ impl Adaptive {
             } else {
                 Limit::For(length)
             },
-            or: goal.or,
             metered,
         }
+    }
+
+    /// The next step of a wait that has had a nap.
+    #[cold]
+    fn again<C: Clock>(&mut self, goal: &Goal<C>, now: Tick<C>) -> Step<C> {
+        self.nap_or_spin(goal, now, true)
     }
 
     /// How long to nap now, if at all, and whether only to learn.
@@ -515,8 +517,8 @@ impl<C: Clock> Strategy<C> for Adaptive {
                 self.begin(now.as_ns(), goal.left(*now));
                 self.nap_or_spin(goal, *now, false)
             }
-            Turn::Woke(wake) if self.spins_after(goal, wake) => goal.spin(),
-            Turn::Woke(wake) => self.nap_or_spin(goal, wake.now, true),
+            Turn::Woke(wake) if self.spins_after(goal, wake) => Step::Spin,
+            Turn::Woke(wake) => self.again(goal, wake.now),
         }
     }
 }

@@ -25,11 +25,10 @@ pub(super) enum Ends {
     AtAnyTime,
     /// On ticks about 0.5 ms apart.
     OnFineTicks,
-    /// On ticks up to 15.6 ms apart, for lengths in whole milliseconds or in
-    /// nanoseconds.
-    OnTicks {
-        in_ms: bool,
-    },
+    /// On ticks up to 15.6 ms apart, for lengths in nanoseconds or in whole
+    /// milliseconds.
+    OnTicks,
+    OnTicksInMs,
     /// Late by a share of their length.
     LateByAShare,
 }
@@ -41,8 +40,8 @@ impl Ends {
             | Method::WindowsSleepEx
             | Method::WaitForSingleObject
             | Method::WaitForMultipleObjects
-            | Method::WindowsMessageTimer => Self::OnTicks { in_ms: true },
-            Method::WaitableTimer => Self::OnTicks { in_ms: false },
+            | Method::WindowsMessageTimer => Self::OnTicksInMs,
+            Method::WaitableTimer => Self::OnTicks,
             Method::HighResolutionTimer => Self::OnFineTicks,
             Method::MachWaitUntil | Method::Kevent => Self::LateByAShare,
             _ => Self::AtAnyTime,
@@ -56,7 +55,7 @@ impl Ends {
             // A wake-up on a virtual machine, with or without a slack of 50 us.
             Self::AtAnyTime => 110e3,
             Self::OnFineTicks => 600e3,
-            Self::OnTicks { .. } => 16e6,
+            Self::OnTicks | Self::OnTicksInMs => 16e6,
             Self::LateByAShare => 30e3,
         }
     }
@@ -75,8 +74,8 @@ impl Ends {
     fn unit(self) -> Option<Nanos> {
         match self {
             Self::AtAnyTime | Self::LateByAShare => None,
-            Self::OnTicks { in_ms: true } => Some(Nanos::from_ms(1)),
-            Self::OnTicks { in_ms: false } | Self::OnFineTicks => Some(Nanos::new(1)),
+            Self::OnTicksInMs => Some(Nanos::from_ms(1)),
+            Self::OnTicks | Self::OnFineTicks => Some(Nanos::new(1)),
         }
     }
 }
