@@ -36,7 +36,8 @@ const STOPPED_FOR: u16 = 160;
 pub(super) struct Contention {
     spun_ns: f32,
     late_ns: f32,
-    score: u8,
+    /// Goes up with each disturbed wait.
+    pub(super) score: u8,
     /// Waits since the thread was stopped, and whether that was not the first time.
     since_stop: u16,
     is_again: bool,

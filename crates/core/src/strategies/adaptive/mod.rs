@@ -495,7 +495,12 @@ impl Adaptive {
             self.late_weight = weight;
             self.best = self.best_of(class::of_ns(left.as_ns()), f32::MAX);
         }
+        let score = self.contention.score;
         self.settle();
+        if self.contention.score > score {
+            // Spinning has just become dearer.
+            self.best = self.best_of(class::of_ns(left.as_ns()), f32::MAX);
+        }
         if self.ends != Ends::AtAnyTime && self.ticks.is_none() {
             self.ticks = Ticks::new(self.ends).map(Box::new);
         }
