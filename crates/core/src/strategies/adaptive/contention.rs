@@ -1,7 +1,6 @@
 //! Whether others want the CPU, told by how spins and naps end.
 
 use super::LATE_MAX_NS;
-use crate::time::Nanos;
 
 /// A spin that ends this late was preempted; nobody asks for that.
 const PREEMPTED_NS: f32 = 50e3;
@@ -11,9 +10,6 @@ const PREEMPTED_NS: f32 = 50e3;
 const PREEMPTED: u8 = 12;
 const CONTENDED: u8 = 24;
 const SCORE_MAX: u8 = 48;
-/// On a contended CPU a wait spins at most one part in this many of its length: a
-/// fair scheduler runs a thread that uses a sixteenth of the CPU at once.
-const PART: u64 = 16;
 /// The price of spinning remembers about this many waits, and begins with the belief
 /// that this much spinning ended on time.
 const MEMORY: f32 = 256.0;
@@ -36,8 +32,9 @@ const STOPPED_FOR: u16 = 160;
 pub(super) struct Contention {
     spun_ns: f32,
     late_ns: f32,
-    /// Goes up with each disturbed wait.
-    pub(super) score: u8,
+    score: u8,
+    /// Whether that went up, for who looks to take note of.
+    pub(super) is_news: bool,
     /// Waits since the thread was stopped, and whether that was not the first time.
     since_stop: u16,
     is_again: bool,
@@ -48,6 +45,7 @@ impl Contention {
         spun_ns: 0.0,
         late_ns: 0.0,
         score: 0,
+        is_news: false,
         since_stop: u16::MAX,
         is_again: false,
     };
@@ -98,6 +96,7 @@ impl Contention {
     #[cold]
     fn preempted(&mut self, late_ns: f32) {
         self.score = (self.score + PREEMPTED).min(SCORE_MAX);
+        self.is_news = true;
         if late_ns > STOPPED_NS {
             self.is_again = self.since_stop < STOPS_WITHIN;
             self.since_stop = 0;
@@ -107,11 +106,6 @@ impl Contention {
     /// What a nanosecond of spinning costs: itself, and the lateness it brings.
     pub(super) fn spin_price(&self, late_weight: f32) -> f32 {
         1.0 + late_weight * self.late_ns / (self.spun_ns + BELIEVED_NS)
-    }
-
-    /// What a wait with this much left may spin on a contended CPU.
-    pub(super) fn spin_limit(left: Nanos) -> Nanos {
-        Nanos::new(left.as_ns() / PART)
     }
 }
 

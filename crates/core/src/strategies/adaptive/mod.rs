@@ -13,6 +13,8 @@ pub use learned::{Learned, LearnedClass};
 pub use promise::{Binding, Promise, Promised, Tried};
 pub(super) use promise::{LateAtMost, percent};
 
+use std::mem;
+
 use crate::estimators::grid::Grid;
 use crate::estimators::margins::{Margin, Margins};
 use crate::method::Method;
@@ -63,8 +65,8 @@ const STOPPED_WEIGHT: f32 = 1.0;
 /// too short for a nap are spun.
 ///
 /// The usual overshoot is learned for each power of two of the length; the margin is
-/// a multiple of it, chosen among two dozen by what each would have cost. On a
-/// contended CPU it spins little, because spins do not end on time there. It never
+/// a multiple of it, chosen among two dozen by what each would have cost. Where
+/// others want the CPU spins do not end on time, and it spins less. It never
 /// stops trying to sleep, and keeps within its [`Budget`].
 ///
 /// `docs/adaptive.md` explains the method. Aligned to a cache line, because after a
@@ -185,9 +187,7 @@ impl Adaptive {
     /// Learns from the last nap, once.
     #[inline]
     fn settle_nap(&mut self) {
-        if let Some(attempt) = self.nap.take()
-            && let Some(nap) = attempt.ended
-        {
+        if let Some((attempt, nap)) = self.nap.take().and_then(|a| Some((a, a.ended?))) {
             self.learn(&attempt, nap);
         }
     }
@@ -333,6 +333,7 @@ impl Adaptive {
         let margin_ns = margin_ns(best);
         let before_ns = margin_ns.min(self.spin_limit.as_ns() as f32);
         let mut plan = Plan {
+            // It is at most `SPIN_MAX`.
             length: left - Nanos::new((before_ns as u32).into()),
             margin_ns,
             cost_ns: known.cpu_ns + scale_ns * best.cost,
@@ -371,8 +372,8 @@ impl Adaptive {
         }
     }
 
-    /// Notes how a step ended. Whether a spin comes next without planning again, as after
-    /// most naps.
+    /// Notes how a step ended. Whether nothing is to be planned: a spin comes next, as after
+    /// most naps, or the wait is over.
     #[inline]
     fn spins_after<C: Clock>(&mut self, goal: &Goal<C>, wake: &Wake<C>) -> bool {
         self.note_step(wake);
@@ -451,10 +452,7 @@ impl Adaptive {
         if left > self.spin_limit {
             // Whether it would spin more with a larger budget.
             let limit_ns = self.spin_limit.as_ns() as f32;
-            let is_tight = !pays || plan.is_some_and(|plan| plan.margin_ns > limit_ns);
-            let is_by_budget =
-                !self.contention.is_present() || self.spin_limit < Contention::spin_limit(left);
-            self.is_bound |= is_tight && is_by_budget;
+            self.is_bound |= !pays || plan.is_some_and(|plan| plan.margin_ns > limit_ns);
             return Some((
                 plan.map_or(left - self.spin_limit, |plan| plan.length),
                 false,
@@ -495,9 +493,8 @@ impl Adaptive {
             self.late_weight = weight;
             self.best = self.best_of(class::of_ns(left.as_ns()), f32::MAX);
         }
-        let score = self.contention.score;
         self.settle();
-        if self.contention.score > score {
+        if mem::take(&mut self.contention.is_news) {
             // Spinning has just become dearer.
             self.best = self.best_of(class::of_ns(left.as_ns()), f32::MAX);
         }
@@ -508,9 +505,6 @@ impl Adaptive {
         self.too_short = 0;
         self.late_ns = 0.0;
         self.spin_limit = self.allowance.at(now);
-        if self.contention.is_present() {
-            self.spin_limit = self.spin_limit.min(Contention::spin_limit(left));
-        }
     }
 }
 
