@@ -59,11 +59,11 @@ impl<C: Clock> Limit<C> {
     }
 }
 
-/// What a strategy answers: the next thing to do. The event of the goal ends it sooner.
+/// What a strategy answers: the next thing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<C> {
-    /// Give up the CPU in an OS call. The call may end late, and where the OS
-    /// or a signal says so, early.
+    /// Give up the CPU in an OS call. The call may end late, and where the OS, a
+    /// signal or the event of the goal says so, early.
     Block {
         /// The OS call.
         method: Method,
@@ -74,7 +74,7 @@ pub enum Step<C> {
         metered: bool,
     },
     /// Read the clock in a loop. Ends at the first reading that is not before
-    /// the deadline, so never early.
+    /// the deadline, so never early, or by the event.
     Spin,
     /// Offer the CPU to another thread once, and look at the event after that.
     Yield,

@@ -34,8 +34,10 @@ pub enum Budget {
     NeverSpin,
     /// At most so much in one wait.
     PerWait(Duration),
-    /// At most this part of the time that passes, above 0 and up to 1, over the
-    /// last second: also under load, and in a CPU quota.
+    /// At most this part of the time that passes, above 0 and up to 1, by a token bucket
+    /// that holds the part of a second: up to twice as much in one second after a rest.
+    /// Also under load, and in a CPU quota, where a spin counts until it ended, though
+    /// others had the CPU.
     Share(f32),
 }
 

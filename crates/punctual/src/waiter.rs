@@ -445,7 +445,7 @@ impl Waiter {
                 // No strategy of the library ends early, so `Done` does not occur.
                 Step::Spin | Step::Done => {
                     outcome.hit_budget = self.was_bound();
-                    return self.spin(goal, (deadline, now), cancel, outcome);
+                    return self.spin(goal, (deadline, now), anchor, cancel, outcome);
                 }
             };
             let woke = self.now();
@@ -511,19 +511,19 @@ impl Waiter {
         &mut self,
         goal: Goal<Host>,
         (deadline, from): (Instant, Tick),
+        anchor: Anchor<Host>,
         cancel: Option<&Cancel>,
         mut outcome: Outcome,
     ) -> Outcome {
         let is_cancelled = || cancel.is_some_and(Cancel::is_cancelled);
-        if let Some(clock) = &self.clock {
+        let now = if let Some(clock) = &self.clock {
             let mut woke = clock.spin_until(deadline, cancel);
             while woke < deadline && !is_cancelled() {
                 woke = clock.spin_until(deadline, cancel);
             }
-            outcome.late = woke.saturating_duration_since(deadline).into();
-            if woke < deadline {
-                outcome.end = End::Cancelled;
-            }
+            let now = anchor.tick(woke);
+            outcome.late = now.since(goal.deadline);
+            now
         } else {
             let last = goal.deadline - LAST;
             let mut now = from;
@@ -531,28 +531,30 @@ impl Waiter {
                 let look = if cancel.is_some() { now + LOOK } else { last };
                 now = spin::until(last.min(look));
             }
-            outcome.end = if now < last {
-                End::Cancelled
-            } else {
-                End::Near
-            };
+            if now >= last {
+                outcome.end = End::Near;
+                now = goal.deadline;
+            }
+            now
+        };
+        let mut reason = Reason::Ran;
+        if now < goal.deadline {
+            outcome.end = End::Cancelled;
+            reason = Reason::Event;
         }
-        if outcome.end != End::Cancelled {
-            // Both clocks run at the same rate, so one reading tells both.
-            let now = goal.deadline + outcome.late;
-            let slept = now.since(from);
-            outcome.spun += slept;
-            self.ended = Some(Ended {
-                goal,
-                wake: Wake {
-                    asked: goal.deadline.since(from),
-                    slept,
-                    now,
-                    reason: Reason::Ran,
-                    cpu: None,
-                },
-            });
-        }
+        let slept = now.since(from);
+        outcome.spun += slept;
+        // Also if it was cancelled: what was spun counts against a budget.
+        self.ended = Some(Ended {
+            goal,
+            wake: Wake {
+                asked: goal.deadline.since(from),
+                slept,
+                now,
+                reason,
+                cpu: None,
+            },
+        });
         outcome
     }
 

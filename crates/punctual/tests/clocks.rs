@@ -46,6 +46,53 @@ fn on(clock: &Manual, strategy: &str) -> Waiter {
     waiter.build().unwrap()
 }
 
+/// Whoever spins on it is cancelled halfway; it adds up how long they spun.
+#[derive(Debug)]
+struct Halfway {
+    clock: Manual,
+    cancel: Cancel,
+    spun: Arc<Mutex<Duration>>,
+}
+
+impl Clock for Halfway {
+    fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    fn sleep(&self, length: Duration) {
+        self.clock.sleep(length);
+    }
+
+    fn spin_until(&self, instant: Instant, _: Option<&Cancel>) -> Instant {
+        let half = (instant - self.now()) / 2;
+        *self.spun.lock().unwrap() += half;
+        self.sleep(half);
+        self.cancel.cancel();
+        self.now()
+    }
+}
+
+#[test]
+fn spins_that_are_cancelled_count_against_a_budget() {
+    let (cancel, spun) = (Cancel::new(), Arc::new(Mutex::new(Duration::ZERO)));
+    let strategy: Strategy = "adaptive-balanced:budget=1%".parse().unwrap();
+    let clock = Halfway {
+        clock: Manual::new(),
+        cancel: cancel.clone(),
+        spun: spun.clone(),
+    };
+    let waiter = Waiter::builder().clock(clock).strategy(strategy);
+    let mut waiter = waiter.build().unwrap();
+    for _ in 0..4_000 {
+        cancel.reset();
+        // Too short for a nap to be tried.
+        let _ = waiter.wait_until(waiter.now() + MS / 100, &cancel);
+    }
+    // What a second leaves, and a hundredth of 40 ms at most.
+    let spun = *spun.lock().unwrap();
+    assert!((9 * MS..11 * MS).contains(&spun), "{spun:?}");
+}
+
 const STRATEGIES: [&str; 7] = [
     "adaptive-balanced",
     "fixed-margin",

@@ -22,7 +22,8 @@ pub enum Budget {
     NeverSpin,
     /// At most this much in one wait.
     PerWait(Nanos),
-    /// At most this share of the time, from 0 to 1, over the last second.
+    /// At most this share of the time, from 0 to 1, by a token bucket that holds the share
+    /// of a second.
     Share(f32),
 }
 
@@ -124,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_of_the_last_second() {
+    fn a_share_of_a_second_is_saved_at_most() {
         let mut allowance = Allowance::new(Budget::Share(0.01));
         let second = 1_000_000_000;
         // However long the rest before it.

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use crate::strategies::{AnyStrategy, Budget, StrategySpec};
     use crate::time::{Clock, Tick};
-    use crate::wait::{Goal, Reason, Step, Strategy, Turn, Wait};
+    use crate::wait::{Event, Goal, Reason, Step, Strategy, Turn, Wait};
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     struct Fake;
@@ -201,6 +201,54 @@ mod tests {
             }
             assert!(strategy.contention.is_present());
             assert_eq!(strategy.was_bound(), binds, "{budget}");
+        }
+    }
+
+    #[test]
+    fn spins_that_an_event_ends_are_spent_too() {
+        let mut strategy = Adaptive::new(10.0, FUTEX, Budget::Share(0.01));
+        let mut now = Tick::<Fake>::from_ns(1_000_000_000);
+        // Too short for a nap to be tried.
+        let (length, mut spun) = (Nanos::from_us(5), Nanos::ZERO);
+        for _ in 0..10_000 {
+            let goal = Goal {
+                deadline: now + length + length,
+                or: Some(Event(1)),
+            };
+            let mut wait = Wait::begin(&mut strategy, goal, now);
+            if wait.step() == Step::Spin {
+                spun += length;
+            }
+            now = now + length;
+            wait.woke(&mut strategy, now, Reason::Event, None);
+        }
+        // What a second leaves, and a hundredth of these 50 ms.
+        let most = Nanos::from_us(10_500) + length;
+        assert!((length.times(1_600)..=most).contains(&spun), "{spun}");
+    }
+
+    #[test]
+    fn the_first_waits_spin_little_more_than_later_ones() {
+        let late: [Os; 4] = [
+            |_, due| due + 1_000,
+            |_, due| due + 30_000,
+            |_, due| due + 60_000,
+            |_, due| due + 150_000,
+        ];
+        for (weight, os) in [1.0, 10.0, 100.0]
+            .into_iter()
+            .flat_map(|w| late.map(|os| (w, os)))
+        {
+            let (_, usually) = wait(&mut taught(weight, FUTEX, os), 30_000_000_000, os);
+            let mut strategy = Adaptive::new(weight, FUTEX, Budget::Unlimited);
+            for i in 0..16 {
+                let (_, spun) = wait(&mut strategy, i * 7_000_000, os);
+                let more = Nanos::from_us(if i < 8 { 200 } else { 100 });
+                assert!(
+                    spun <= usually + more,
+                    "{weight}, wait {i}: {spun}, later {usually}"
+                );
+            }
         }
     }
 

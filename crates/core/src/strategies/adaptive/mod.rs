@@ -261,7 +261,6 @@ impl Adaptive {
     #[inline]
     fn note_step<C: Clock>(&mut self, wake: &Wake<C>) {
         match (wake.reason, &mut self.nap) {
-            (Reason::Ran, _) => self.spun_ns += wake.slept.as_ns() as f32,
             (Reason::Timer, Some(nap)) => {
                 self.too_short = self
                     .too_short
@@ -276,7 +275,10 @@ impl Adaptive {
                 }
             }
             // A nap that was cut short says nothing about overshoot.
-            _ => self.nap = None,
+            (Reason::Event | Reason::Interrupted, Some(nap)) if nap.ended.is_none() => {
+                self.nap = None;
+            }
+            _ => self.spun_ns += wake.slept.as_ns() as f32,
         }
     }
 
@@ -380,6 +382,10 @@ impl Adaptive {
         let left = goal.left(wake.now);
         if left.is_zero() {
             self.note_end(wake.now.since(goal.deadline));
+            return true;
+        }
+        if wake.reason == Reason::Event {
+            // The wait is over.
             return true;
         }
         let stands_still = self.too_short > TOO_SHORT_MAX;

@@ -118,8 +118,8 @@ pub struct Tried {
 /// The range of weights: below it a waiter spins hardly less, above it hardly more.
 const LIGHTEST: f32 = 0.01;
 const HEAVIEST: f32 = 10_000.0;
-/// By this the logarithm of the weight falls at most with each wait that was in time. Margins
-/// are chosen every 32 naps, so a faster fall would not be seen in time.
+/// By this the logarithm of the weight falls at most with each wait that was in time. A
+/// faster fall goes too far before a wait that is late tells.
 const FALL: f32 = 0.02;
 /// The weight at most doubles with a wait that was not in time. More makes it swing, which
 /// spins more on average.
