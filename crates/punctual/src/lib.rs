@@ -29,7 +29,7 @@
 //!
 //! - **Never early.** No wait ends before its deadline on the caller's clock,
 //!   `std::time::Instant`, whatever the OS's timers do.
-//! - A wait for an instant that has passed returns at once; one for centuries waits that
+//! - A wait for an instant that has passed returns at once; one for decades waits that
 //!   long. A signal does not cut a wait short.
 //! - Waiting does not fail and does not panic. On Linux [`sleep`] and
 //!   [`sleep_until`] may be called in a signal handler, in a destructor of a

@@ -90,7 +90,7 @@ impl Outcome {
         self.slept.into()
     }
 
-    /// The time spent spinning, which is CPU time used.
+    /// The time spent spinning: CPU time, unless others took the CPU meanwhile.
     pub fn spun(&self) -> Duration {
         self.spun.into()
     }

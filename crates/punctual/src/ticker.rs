@@ -220,11 +220,9 @@ impl Ticker {
     #[inline]
     pub(crate) fn arrive(&mut self, scheduled: Instant, near: Outcome) -> Tick {
         // While there is time for it.
-        let (number, _) = self.schedule.advance();
+        let (number, at) = self.schedule.advance();
         let outcome = self.waiter.finish(near, scheduled);
-        let missed = self
-            .schedule
-            .see(self.anchor.tick(scheduled + outcome.lateness()));
+        let missed = self.schedule.see(at + outcome.late);
         self.waiter.missed(missed);
         Tick {
             number,

@@ -41,10 +41,7 @@ impl Blocker {
     }
 
     pub(super) fn until(&mut self, end: Tick, _slack: Slack, flag: Option<&Flag>) -> Reason {
-        let event = match flag {
-            Some(flag) => flag.event(),
-            None => None,
-        };
+        let event = flag.and_then(Flag::event);
         // The event may be made just now, of which who cancels before knew nothing.
         if flag.is_some_and(Flag::is_raised) {
             return Reason::Event;
