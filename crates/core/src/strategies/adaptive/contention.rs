@@ -33,7 +33,7 @@ pub(super) struct Contention {
     spun_ns: f32,
     late_ns: f32,
     score: u8,
-    /// Whether that went up, for who looks to take note of.
+    /// Whether a wait was disturbed, until somebody has looked.
     pub(super) is_news: bool,
     /// Waits since the thread was stopped, and whether that was not the first time.
     since_stop: u16,
