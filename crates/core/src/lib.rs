@@ -8,6 +8,7 @@
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod arrivals;
+pub mod crowd;
 pub mod estimators;
 pub mod frames;
 pub mod method;

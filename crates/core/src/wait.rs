@@ -106,6 +106,9 @@ pub enum Reason {
     Interrupted,
     /// The step did not block: a spin reached its instant, a yield returned.
     Ran,
+    /// A spin reached its instant, and had offered the CPU to other threads that wait
+    /// ([`Crowd`](crate::crowd::Crowd)). If it is late others ran meanwhile.
+    Shared,
 }
 
 /// What became of a step.

@@ -42,7 +42,7 @@ pub mod usage;
 pub mod wait;
 
 pub use punctual_sys::{
-    Error, Host, Tick, clock, latency, nap, priority, resolution, scale, spin, throttling,
+    Error, Host, Tick, clock, crowd, latency, nap, priority, resolution, scale, spin, throttling,
 };
 #[cfg(windows)]
 pub use punctual_sys::{handles, wine};

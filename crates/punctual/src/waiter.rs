@@ -7,7 +7,7 @@ use punctual_core::strategies::{self, Adaptive, AnyStrategy, Promised};
 use punctual_core::{Goal, Limit, Method, Nanos, Reason, Step, Turn, Wake};
 use punctual_sys::clock::{self, Host, Tick};
 use punctual_sys::nap::{Cancel, Nap, Slack};
-use punctual_sys::{spin, thread};
+use punctual_sys::{crowd, thread};
 
 use crate::budget::Learned;
 use crate::clock::{Anchor, Clock};
@@ -516,31 +516,29 @@ impl Waiter {
         mut outcome: Outcome,
     ) -> Outcome {
         let is_cancelled = || cancel.is_some_and(Cancel::is_cancelled);
-        let now = if let Some(clock) = &self.clock {
+        let (now, reason) = if let Some(clock) = &self.clock {
             let mut woke = clock.spin_until(deadline, cancel);
             while woke < deadline && !is_cancelled() {
                 woke = clock.spin_until(deadline, cancel);
             }
             let now = anchor.tick(woke);
             outcome.late = now.since(goal.deadline);
-            now
+            match now < goal.deadline {
+                true => (now, Reason::Event),
+                false => (now, Reason::Ran),
+            }
         } else {
-            let last = goal.deadline - LAST;
-            let mut now = from;
-            while now < last && !is_cancelled() {
-                let look = if cancel.is_some() { now + LOOK } else { last };
-                now = spin::until(last.min(look));
+            let every = if cancel.is_some() { LOOK } else { Nanos::MAX };
+            match crowd::spin_until(from, goal.deadline - LAST, every, is_cancelled) {
+                (now, Reason::Event) => (now, Reason::Event),
+                (_, reason) => {
+                    outcome.end = End::Near;
+                    (goal.deadline, reason)
+                }
             }
-            if now >= last {
-                outcome.end = End::Near;
-                now = goal.deadline;
-            }
-            now
         };
-        let mut reason = Reason::Ran;
-        if now < goal.deadline {
+        if reason == Reason::Event {
             outcome.end = End::Cancelled;
-            reason = Reason::Event;
         }
         let slept = now.since(from);
         outcome.spun += slept;

@@ -27,6 +27,7 @@
 
 pub mod agreed;
 pub mod clock;
+pub mod crowd;
 mod error;
 #[cfg(windows)]
 pub mod handles;

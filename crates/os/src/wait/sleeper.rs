@@ -5,8 +5,11 @@ use super::Calls;
 use crate::clock::{self, Host, Tick};
 use crate::event::Events;
 use crate::nap::LONGEST;
-use crate::{Error, spin, thread};
+use crate::{Error, crowd, spin, thread};
 use punctual_core::{Carrier, Event, Limit, Method, Nanos, Reason};
+
+/// How often a spin looks whether the events were closed.
+const LOOK: Nanos = Nanos::from_ms(10);
 
 /// Blocks and spins the calling thread. One for each thread or waiter: timer
 /// handles shared by threads wake the wrong one (dolphin#13485).
@@ -146,7 +149,7 @@ impl Carrier<Host> for Sleeper {
         self.unless_ended(None, reason)
     }
 
-    /// Spins with the best instruction of this CPU; see [`spin::until`].
+    /// Spins as waits of the library do; see [`crowd::spin_until`].
     ///
     /// While an event could end it, it looks at the event between any two
     /// readings of the clock, with the pause hint only: a timed wait
@@ -154,10 +157,10 @@ impl Carrier<Host> for Sleeper {
     #[inline]
     fn spin(&mut self, until: Tick, or: Option<Event>) -> (Tick, Reason) {
         let Some(events) = &self.events else {
-            return (spin::until(until), Reason::Ran);
+            return crowd::spin_until(clock::now(), until, Nanos::MAX, || false);
         };
         let Some(event) = or else {
-            return spin_while_open(events, until);
+            return crowd::spin_until(clock::now(), until, LOOK, || events.is_closed());
         };
         let slot = events.slot(event);
         loop {
@@ -182,22 +185,6 @@ impl Carrier<Host> for Sleeper {
             _ => None,
         };
         self.unless_ended(taken, Reason::Ran)
-    }
-}
-
-/// Spins with the best instruction of this CPU, and looks every 10 ms whether the
-/// events were closed.
-fn spin_while_open(events: &Events, until: Tick) -> (Tick, Reason) {
-    const LOOK: Nanos = Nanos::from_ms(10);
-    let mut now = clock::now();
-    loop {
-        now = spin::until(until.min(now + LOOK));
-        if now >= until {
-            return (now, Reason::Ran);
-        }
-        if events.is_closed() {
-            return (now, Reason::Event);
-        }
     }
 }
 

@@ -62,7 +62,13 @@ pub(crate) fn give_back(slack: Nanos) -> Result<Nanos, Error> {
 /// slack than that, such as a real-time one, pays for the reading only.
 #[inline]
 pub fn without<T>(call: impl FnOnce() -> T) -> T {
-    let _lowered = Lowered::lower();
+    within(LEAST, call)
+}
+
+/// As [`without`], but leaves a slack of at most `most` as it is.
+#[inline]
+pub(crate) fn within<T>(most: Nanos, call: impl FnOnce() -> T) -> T {
+    let _lowered = Lowered::lower(most);
     call()
 }
 
@@ -93,11 +99,11 @@ thread_local! {
 }
 
 impl OfThread {
-    /// Lowers the slack, unless it is that low or cannot be changed. Returns what
+    /// Lowers the slack, unless it is at most `most` or cannot be changed. Returns what
     /// it goes back to.
     #[inline]
-    fn lower(&self) -> Option<Nanos> {
-        let before = current().filter(|slack| *slack > LEAST)?;
+    fn lower(&self, most: Nanos) -> Option<Nanos> {
+        let before = current().filter(|slack| *slack > most)?;
         // Noted first: a signal handler that forks after it is lowered finds it.
         let outer = self.back_to.replace(before.as_ns());
         if !put(LEAST) {
@@ -127,10 +133,10 @@ struct Lowered {
 
 impl Lowered {
     #[inline]
-    fn lower() -> Self {
+    fn lower(most: Nanos) -> Self {
         THREAD.with(|thread| Self {
             outer: thread.back_to.get(),
-            before: thread.lower(),
+            before: thread.lower(most),
         })
     }
 }
@@ -176,7 +182,7 @@ impl Kept {
         if thread.number.get() == 0 {
             (thread.number).set(THREADS.fetch_add(1, Ordering::Relaxed) + 1);
         }
-        if thread.lower().is_none() && thread.back_to.get() == 0 && current() == Some(LEAST) {
+        if thread.lower(LEAST).is_none() && thread.back_to.get() == 0 && current() == Some(LEAST) {
             // A guard may have lowered it, and end before this.
             thread.back_to.set(LEAST.as_ns());
         }
@@ -217,7 +223,13 @@ static AT_FORK: extern "C" fn() = {
         // SAFETY: the handlers only use numbers of their thread and a system call,
         // which is allowed even in the child of a process with several threads.
         // Without memory for them a child may have 1 ns for its default.
-        unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(after_fork)) };
+        unsafe {
+            libc::pthread_atfork(
+                Some(before_fork),
+                Some(after_fork),
+                Some(after_fork_in_child),
+            )
+        };
     }
     register
 };
@@ -229,6 +241,11 @@ extern "C" fn before_fork() {
             thread.forks.set(put(slack));
         }
     });
+}
+
+extern "C" fn after_fork_in_child() {
+    crate::crowd::forked();
+    after_fork();
 }
 
 /// In the parent and in the child, whose nap goes on too.

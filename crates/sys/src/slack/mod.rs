@@ -45,7 +45,7 @@ mod platform {
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub use platform::without;
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(crate) use platform::{Kept, give_back, own};
+pub(crate) use platform::{Kept, give_back, own, within};
 
 /// The timer slack of the calling thread; `None` where there is no such thing.
 ///

@@ -1,6 +1,8 @@
 //! Whether others want the CPU, told by how spins and naps end.
 
 use super::LATE_MAX_NS;
+use super::budget::SPIN_MAX;
+use crate::time::Nanos;
 
 /// A spin that ends this late was preempted; nobody asks for that.
 const PREEMPTED_NS: f32 = 50e3;
@@ -22,6 +24,16 @@ const STOPPED_NS: f32 = 20e6;
 const STOPS_WITHIN: u16 = 512;
 const STOPPED_FOR: u16 = 160;
 
+/// A preempted spin under contention halves the most that a wait may spin, and a wait that was
+/// not disturbed raises it by this factor. So threads on the same CPUs spin less until few
+/// spins are preempted, as senders slow down on a congested network. Naps that are queued do not
+/// count here: where the system ends naps late by itself, spinning is right. The first time half
+/// of what the wait spun remains, or half of this.
+const RAISE: f32 = 1.0 + 1.0 / 128.0;
+const HALVED_FROM_NS: f32 = 100e3;
+const SPIN_LEAST_NS: f32 = 2e3;
+const SPIN_MAX_NS: f32 = SPIN_MAX.as_ns() as f32;
+
 /// How late spins ended, and naps that were queued.
 ///
 /// Spinning uses up the CPU time that a fair scheduler grants the thread. On a
@@ -33,6 +45,8 @@ pub(super) struct Contention {
     spun_ns: f32,
     late_ns: f32,
     score: u8,
+    /// The most that a wait may spin.
+    spin_most_ns: f32,
     /// Whether a wait was disturbed, until somebody has looked.
     pub(super) is_news: bool,
     /// Waits since the thread was stopped, and whether that was not the first time.
@@ -45,6 +59,7 @@ impl Contention {
         spun_ns: 0.0,
         late_ns: 0.0,
         score: 0,
+        spin_most_ns: SPIN_MAX_NS,
         is_news: false,
         since_stop: u16::MAX,
         is_again: false,
@@ -65,13 +80,24 @@ impl Contention {
         self.is_again && self.since_stop < STOPPED_FOR
     }
 
-    /// Learns from a wait that ended with a spin of `spun_ns`, `late_ns` late.
+    /// The most that a wait may spin.
     #[inline]
-    pub(super) fn learn(&mut self, spun_ns: f32, late_ns: f32) {
+    pub(super) fn spin_most(&self) -> Nanos {
+        Nanos::new((self.spin_most_ns as u32).into())
+    }
+
+    /// Learns from a wait that ended with a spin of `spun_ns`, `late_ns` late. One that shared
+    /// its CPU was in nobody's way.
+    #[inline]
+    pub(super) fn learn(&mut self, spun_ns: f32, late_ns: f32, has_shared: bool) {
         self.spun_ns += spun_ns - self.spun_ns / MEMORY;
         self.late_ns += late_ns.min(LATE_MAX_NS) - self.late_ns / MEMORY;
         if late_ns > PREEMPTED_NS {
             self.preempted(late_ns);
+            if !has_shared && self.is_present() {
+                let most = self.spin_most_ns.min(spun_ns.max(HALVED_FROM_NS));
+                self.spin_most_ns = (most / 2.0).max(SPIN_LEAST_NS);
+            }
         } else {
             self.learn_none();
         }
@@ -82,6 +108,7 @@ impl Contention {
     pub(super) fn learn_none(&mut self) {
         self.score = self.score.saturating_sub(1);
         self.since_stop = self.since_stop.saturating_add(1);
+        self.spin_most_ns = (self.spin_most_ns * RAISE).min(SPIN_MAX_NS);
     }
 
     /// Learns from a nap that waited in the run queue, so that the wait ended `late_ns`
@@ -118,14 +145,14 @@ mod tests {
         let mut contention = Contention::NONE;
         for _ in 0..100 {
             // A stall now and then is none.
-            contention.learn(30e3, 5e6);
-            (0..12).for_each(|_| contention.learn(30e3, 0.0));
+            contention.learn(30e3, 5e6, false);
+            (0..12).for_each(|_| contention.learn(30e3, 0.0, false));
             assert!(!contention.is_present());
         }
-        (0..3).for_each(|_| contention.learn(30e3, 1e6));
+        (0..3).for_each(|_| contention.learn(30e3, 1e6, false));
         assert!(contention.is_present());
-        (0..100).for_each(|_| contention.learn(30e3, 1e6));
-        (0..24).for_each(|_| contention.learn(30e3, 0.0));
+        (0..100).for_each(|_| contention.learn(30e3, 1e6, false));
+        (0..24).for_each(|_| contention.learn(30e3, 0.0, false));
         assert!(!contention.is_present());
     }
 
@@ -134,7 +161,7 @@ mod tests {
         let mut contention = Contention::NONE;
         for _ in 0..3 {
             contention.learn_queued(1e6);
-            contention.learn(30e3, 0.0);
+            contention.learn(30e3, 0.0, false);
         }
         assert!(contention.is_present());
         assert!(contention.spin_price(10.0) > 2.0);
@@ -146,8 +173,8 @@ mod tests {
     fn stops_that_come_again_soon_are_a_quotas_until_they_stay_away() {
         let mut contention = Contention::NONE;
         let mut stop_after = |waits| {
-            (0..waits).for_each(|_| contention.learn(30e3, 0.0));
-            contention.learn(30e3, 40e6);
+            (0..waits).for_each(|_| contention.learn(30e3, 0.0, false));
+            contention.learn(30e3, 40e6, false);
             contention
         };
         // As of the host, and each tenth of a second.
@@ -163,10 +190,40 @@ mod tests {
         assert_eq!(contention.spin_price(100.0), 1.0);
         // One in ten is late by ten times what it spun.
         for i in 0..10_000 {
-            contention.learn(100e3, if i % 10 == 0 { 1e6 } else { 0.0 });
+            contention.learn(100e3, if i % 10 == 0 { 1e6 } else { 0.0 }, false);
         }
         let believed = BELIEVED_NS / (MEMORY * 100e3);
         let expected = 1.0 + 10.0 / (1.0 + believed);
         assert!((contention.spin_price(10.0) / expected - 1.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn who_is_preempted_while_spinning_spins_less_until_few_are() {
+        let mut contention = Contention::NONE;
+        let mut wait = |late_ns, has_shared| {
+            contention.learn(60e3, late_ns, has_shared);
+            contention.spin_most()
+        };
+        // Who gave the CPU away was not preempted, and once is no contention.
+        assert!((0..50).all(|_| wait(1e6, true) == SPIN_MAX));
+        assert!((0..100).all(|_| wait(0.0, false) == SPIN_MAX));
+        assert_eq!(wait(1e6, false), SPIN_MAX);
+        (0..8).for_each(|_| drop(wait(1e6, false)));
+        assert_eq!(wait(1e6, false).as_ns(), SPIN_LEAST_NS as u64);
+        let waits = (1..).find(|_| wait(0.0, false) >= Nanos::from_us(60));
+        assert!((300..600).contains(&waits.unwrap()), "{waits:?}");
+        (0..2_000).for_each(|_| drop(wait(0.0, false)));
+        assert_eq!(wait(0.0, false), SPIN_MAX);
+    }
+
+    #[test]
+    fn where_only_naps_are_late_spins_have_no_limit() {
+        let mut contention = Contention::NONE;
+        for _ in 0..100 {
+            contention.learn_queued(1e6);
+            contention.learn_none();
+        }
+        assert!(contention.is_present());
+        assert_eq!(contention.spin_most(), SPIN_MAX);
     }
 }

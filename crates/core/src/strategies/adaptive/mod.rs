@@ -79,8 +79,12 @@ pub struct Adaptive {
     ends: Ends,
     allowance: Allowance,
     contention: Contention,
-    /// The most this wait may spin, and whether it would have spun more.
+    /// Whether the last spin offered the CPU.
+    has_shared: bool,
+    /// The most this wait may spin, whether that is its budget, and whether it would have
+    /// spun more with a larger one.
     spin_limit: Nanos,
+    is_budget: bool,
     is_bound: bool,
     /// Naps of this wait that ended early.
     too_short: u8,
@@ -132,7 +136,9 @@ impl Adaptive {
             ends,
             allowance: Allowance::new(budget),
             contention: Contention::NONE,
+            has_shared: false,
             spin_limit: SPIN_MAX,
+            is_budget: true,
             is_bound: false,
             too_short: 0,
             waits_spun: 0,
@@ -175,7 +181,8 @@ impl Adaptive {
     #[inline]
     fn settle(&mut self) {
         if self.spun_ns > 0.0 {
-            self.contention.learn(self.spun_ns, self.late_ns);
+            let has_shared = mem::take(&mut self.has_shared);
+            (self.contention).learn(self.spun_ns, self.late_ns, has_shared);
             self.allowance.spend(self.spun_ns);
             self.spun_ns = 0.0;
         } else {
@@ -278,7 +285,10 @@ impl Adaptive {
             (Reason::Event | Reason::Interrupted, Some(nap)) if nap.ended.is_none() => {
                 self.nap = None;
             }
-            _ => self.spun_ns += wake.slept.as_ns() as f32,
+            (reason, _) => {
+                self.spun_ns += wake.slept.as_ns() as f32;
+                self.has_shared = reason == Reason::Shared;
+            }
         }
     }
 
@@ -458,7 +468,8 @@ impl Adaptive {
         if left > self.spin_limit {
             // Whether it would spin more with a larger budget.
             let limit_ns = self.spin_limit.as_ns() as f32;
-            self.is_bound |= !pays || plan.is_some_and(|plan| plan.margin_ns > limit_ns);
+            let wants_more = !pays || plan.is_some_and(|plan| plan.margin_ns > limit_ns);
+            self.is_bound |= wants_more && self.is_budget;
             return Some((
                 plan.map_or(left - self.spin_limit, |plan| plan.length),
                 false,
@@ -510,7 +521,9 @@ impl Adaptive {
         self.is_bound = false;
         self.too_short = 0;
         self.late_ns = 0.0;
-        self.spin_limit = self.allowance.at(now);
+        let budget = self.allowance.at(now);
+        self.spin_limit = budget.min(self.contention.spin_most());
+        self.is_budget = budget <= self.spin_limit;
     }
 }
 

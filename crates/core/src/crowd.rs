@@ -1,0 +1,300 @@
+//! The waiting threads of one process: when their spins offer the CPU to each other, and
+//! when their naps keep the timer slack.
+//!
+//! A thread that spins keeps its CPU from every other thread. Where many threads wait, each
+//! spin makes the waits of others late, and these learn from that to spin longer: 64 threads
+//! on two CPUs end up spinning all the time. So a spin offers its CPU (`sched_yield`,
+//! `SwitchToThread`) while other threads of the process spin too, and for a while after
+//! somebody took the offer or a wait was disturbed. Threads that offer the CPU to each other
+//! share it within microseconds.
+//!
+//! A busy thread that takes the offer keeps the CPU for a whole time slice, which makes the wait
+//! milliseconds late. Where that happens to more than a few spins, spins keep their CPU for a
+//! while: the more often, the longer.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use crate::time::Nanos;
+
+/// A yield that nobody takes returns sooner: it takes 0.3 to 1 us, a switch to another thread
+/// and back 2 us and more.
+const TAKEN: Nanos = Nanos::new(2_500);
+/// A thread that waits gives the CPU back within this, and within `QUEUE` more for each other
+/// one that spins. A busy thread keeps it for a slice: 2.8 ms on most Linux computers, 1 ms at
+/// least.
+const SOON: Nanos = Nanos::from_us(750);
+const QUEUE: Nanos = Nanos::from_us(30);
+const SOON_MAX: Nanos = Nanos::from_us(2_500);
+/// A spin that kept the CPU and ended this late, but less than `SOON`, met a waiting thread.
+const DISTURBED: Nanos = Nanos::from_us(50);
+/// How long any of that is remembered: a dozen waits at 60 Hz.
+const MEMORY_NS: u64 = 250_000_000;
+/// A spin that ended soon adds one to the credit. One that met a busy thread costs this much, or
+/// less where other threads of the process spin, because it may have met many of them.
+const BUSY: u32 = 16;
+const BUSY_AMONG: u32 = 4;
+const CREDIT_MAX: u32 = 64;
+/// Without credit spins keep the CPU for this long, four times as long the next time, and a part
+/// of 64 less after each spin that ended soon.
+const PAUSE_FIRST_NS: u64 = 32_000_000;
+const PAUSE_MAX_NS: u64 = 16_000_000_000;
+const PAUSE_FADES: u64 = 64;
+
+/// What the waiting threads of one process know of each other.
+///
+/// Times are nanoseconds of the machine's clock. All methods may be called in signal handlers.
+/// Two threads that write at the same time may lose one of the two notes, which does no harm.
+#[derive(Debug)]
+pub struct Crowd {
+    spinning: AtomicU32,
+    credit: AtomicU32,
+    met_at: AtomicU64,
+    disturbed_at: AtomicU64,
+    paused_until: AtomicU64,
+    pause_ns: AtomicU64,
+}
+
+/// How a spin went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spun {
+    /// It kept the CPU, and ended this late.
+    Kept(Nanos),
+    /// It offered the CPU, and always got it back soon.
+    Shared,
+    /// It offered the CPU, and a busy thread took it.
+    Lost,
+}
+
+impl Crowd {
+    /// Spins keep the CPU from this long before their end, so that it ends on time.
+    pub const KEEPS: Nanos = Nanos::from_us(3);
+
+    /// A process in which nobody has waited yet.
+    pub const fn new() -> Self {
+        Self {
+            spinning: AtomicU32::new(0),
+            credit: AtomicU32::new(BUSY - 1),
+            met_at: AtomicU64::new(0),
+            disturbed_at: AtomicU64::new(0),
+            paused_until: AtomicU64::new(0),
+            pause_ns: AtomicU64::new(PAUSE_FIRST_NS),
+        }
+    }
+
+    /// A thread begins to spin `now`. Returns whether it offers the CPU.
+    ///
+    /// [`end`](Self::end) must follow.
+    #[inline]
+    pub fn begin(&self, now: u64) -> bool {
+        let is_among_others = self.spinning.fetch_add(1, Relaxed) > 0;
+        if is_among_others {
+            self.met_at.store(now, Relaxed);
+        } else if self.disturbed_at.load(Relaxed) == 0 {
+            // The first wait of the process: it may be one of many processes that wait.
+            self.disturbed_at.store(now, Relaxed);
+        }
+        (is_among_others || self.is_met(now) || is_recent(&self.disturbed_at, now))
+            && now >= self.paused_until.load(Relaxed)
+    }
+
+    /// A thread that offers the CPU got it back `now`, after `took`. Returns whether that was
+    /// soon; if not the rest of the spin keeps the CPU.
+    #[inline]
+    pub fn offered(&self, now: u64, took: Nanos) -> bool {
+        if took > TAKEN {
+            let others = self.spinning.load(Relaxed);
+            if took > (SOON + QUEUE.times(others.into())).min(SOON_MAX) {
+                return false;
+            }
+            self.met_at.store(now, Relaxed);
+        }
+        true
+    }
+
+    /// A spin ended `now`.
+    #[inline]
+    pub fn end(&self, now: u64, spun: Spun) {
+        let _ = (self.spinning).fetch_update(Relaxed, Relaxed, |others| others.checked_sub(1));
+        match spun {
+            Spun::Kept(late) if late > DISTURBED && late < SOON => {
+                self.disturbed_at.store(now, Relaxed);
+            }
+            Spun::Kept(_) => {}
+            Spun::Shared => self.earn(),
+            Spun::Lost => self.lose(now),
+        }
+    }
+
+    /// Whether other threads waited at the same time lately. Their naps then keep the timer
+    /// slack of the thread, so that one interrupt wakes several.
+    #[inline]
+    pub fn is_met(&self, now: u64) -> bool {
+        is_recent(&self.met_at, now)
+    }
+
+    /// Whether [`is_met`](Self::is_met) was ever true, which is told without the time.
+    #[inline]
+    pub fn was_met(&self) -> bool {
+        self.met_at.load(Relaxed) > 0
+    }
+
+    /// The child of a fork has one thread.
+    pub fn forked(&self) {
+        self.spinning.store(0, Relaxed);
+    }
+
+    fn earn(&self) {
+        let credit = self.credit.load(Relaxed);
+        if credit < CREDIT_MAX {
+            self.credit.store(credit + 1, Relaxed);
+        }
+        let pause = self.pause_ns.load(Relaxed);
+        if pause > PAUSE_FIRST_NS {
+            self.pause_ns.store(pause - pause / PAUSE_FADES, Relaxed);
+        }
+    }
+
+    #[cold]
+    fn lose(&self, now: u64) {
+        let is_among_others = self.spinning.load(Relaxed) > 0;
+        let price = if is_among_others { BUSY_AMONG } else { BUSY };
+        let left = self.credit.load(Relaxed).checked_sub(price);
+        self.credit.store(left.unwrap_or(0), Relaxed);
+        // Others lose at the same time: that counts once.
+        if left.is_none() && now >= self.paused_until.load(Relaxed) {
+            let pause = self.pause_ns.load(Relaxed);
+            self.paused_until.store(now.saturating_add(pause), Relaxed);
+            self.pause_ns.store((pause * 4).min(PAUSE_MAX_NS), Relaxed);
+        }
+    }
+}
+
+impl Default for Crowd {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[inline]
+fn is_recent(at: &AtomicU64, now: u64) -> bool {
+    let at = at.load(Relaxed);
+    at > 0 && now.saturating_sub(at) < MEMORY_NS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    /// After the first wait is forgotten.
+    const LATER: u64 = 1_000 * MS;
+
+    /// A process whose first wait was long ago.
+    fn quiet() -> Crowd {
+        let crowd = Crowd::new();
+        crowd.begin(MS);
+        crowd.end(MS, Spun::Kept(Nanos::ZERO));
+        crowd
+    }
+
+    /// One thread spins alone, and offers the CPU if it is to; each yield takes so long.
+    fn spin(crowd: &Crowd, now: u64, took: Nanos) -> bool {
+        let offers = crowd.begin(now);
+        let spun = match (offers, crowd.offered(now, took)) {
+            (false, _) => Spun::Kept(Nanos::ZERO),
+            (true, true) => Spun::Shared,
+            (true, false) => Spun::Lost,
+        };
+        crowd.end(now, spun);
+        offers
+    }
+
+    #[test]
+    fn who_waits_alone_keeps_the_cpu() {
+        let crowd = quiet();
+        for wait in 0..100 {
+            assert!(!crowd.begin(LATER + wait * MS));
+            crowd.end(LATER + wait * MS, Spun::Kept(Nanos::from_us(wait % 50)));
+            assert!(!crowd.is_met(LATER + wait * MS));
+        }
+    }
+
+    #[test]
+    fn the_first_waits_of_a_process_offer_it() {
+        let crowd = Crowd::new();
+        assert!(spin(&crowd, LATER, Nanos::new(500)));
+        assert!(spin(&crowd, LATER + 200 * MS, Nanos::new(500)));
+        assert!(!spin(&crowd, LATER + 500 * MS, Nanos::new(500)));
+    }
+
+    #[test]
+    fn it_is_offered_among_others_and_for_a_while_after() {
+        let crowd = quiet();
+        assert!(!crowd.begin(LATER));
+        assert!(crowd.begin(LATER + 1));
+        crowd.end(LATER + 2, Spun::Shared);
+        crowd.end(LATER + 2, Spun::Kept(Nanos::ZERO));
+        assert!(crowd.is_met(LATER + 200 * MS));
+        assert!(spin(&crowd, LATER + 200 * MS, Nanos::new(500)));
+        assert!(!spin(&crowd, LATER + 260 * MS, Nanos::new(500)));
+        // Somebody of another process takes it: that is remembered too.
+        crowd.begin(LATER + 500 * MS);
+        crowd.end(LATER + 500 * MS, Spun::Kept(Nanos::from_us(80)));
+        for wait in 1..20 {
+            let now = LATER + (500 + wait * 200) * MS;
+            assert!(spin(&crowd, now, Nanos::from_us(20)));
+        }
+    }
+
+    #[test]
+    fn busy_threads_get_ever_fewer_offers() {
+        let crowd = Crowd::new();
+        let mut lost = 0;
+        // Ten minutes at 1 kHz, each wait disturbed and each offer taken for a slice.
+        for wait in 1..600_000 {
+            crowd.disturbed_at.store(wait * MS, Relaxed);
+            lost += u64::from(spin(&crowd, wait * MS, Nanos::from_ms(3)));
+        }
+        assert!((20..60).contains(&lost), "{lost}");
+    }
+
+    #[test]
+    fn a_long_queue_now_and_then_ends_no_sharing() {
+        let crowd = Crowd::new();
+        for wait in 1..10_000 {
+            crowd.disturbed_at.store(wait * MS, Relaxed);
+            let took = if wait % 20 == 0 {
+                Nanos::from_ms(1)
+            } else {
+                Nanos::from_us(30)
+            };
+            assert!(spin(&crowd, wait * MS, took), "{wait}");
+        }
+    }
+
+    #[test]
+    fn a_pause_that_was_long_fades_where_offers_come_back() {
+        let crowd = Crowd::new();
+        for wait in 1..100_000 {
+            crowd.disturbed_at.store(wait * MS, Relaxed);
+            spin(&crowd, wait * MS, Nanos::from_ms(3));
+        }
+        let long = crowd.pause_ns.load(Relaxed);
+        assert_eq!(long, PAUSE_MAX_NS);
+        for wait in 200_000..201_000 {
+            crowd.disturbed_at.store(wait * MS, Relaxed);
+            spin(&crowd, wait * MS, Nanos::from_us(30));
+        }
+        assert!(crowd.pause_ns.load(Relaxed) <= PAUSE_FIRST_NS);
+    }
+
+    #[test]
+    fn a_fork_while_others_spin_leaves_nobody_counted() {
+        let crowd = quiet();
+        crowd.begin(LATER);
+        crowd.forked();
+        // The thread that forked may have been one of them.
+        crowd.end(LATER, Spun::Kept(Nanos::ZERO));
+        assert!(!crowd.begin(LATER + 300 * MS));
+    }
+}

@@ -1,0 +1,110 @@
+//! Spins of a process beside each other: they offer the CPU while other threads wait, as
+//! [`Crowd`] says.
+
+use crate::clock::{self, Tick};
+use crate::spin;
+use punctual_core::crowd::{Crowd, Spun};
+use punctual_core::{Nanos, Reason};
+
+/// The waiting threads of this process.
+static CROWD: Crowd = Crowd::new();
+
+/// Spins `from` now until the clock has reached `end`, or until `is_over`, which is asked
+/// `every` so often; and offers the CPU meanwhile where other threads wait. Returns the last
+/// reading of the clock, and [`Reason::Event`] if it was over before `end`, else
+/// [`Reason::Shared`] if it offered the CPU, else [`Reason::Ran`].
+///
+/// # Accuracy
+/// Never early. Late as [`spin::until`] is; if the CPU was offered also by what a busy thread
+/// took, which is a time slice now and then.
+///
+/// # Platform notes
+/// The offer is `sched_yield` on Unix and `SwitchToThread` on Windows.
+#[inline]
+pub fn spin_until(
+    from: Tick,
+    end: Tick,
+    every: Nanos,
+    is_over: impl Fn() -> bool,
+) -> (Tick, Reason) {
+    let mut spun = Spun::Kept(Nanos::ZERO);
+    let mut now = from;
+    if CROWD.begin(from.as_ns()) {
+        (now, spun) = share(from, end - Crowd::KEEPS, &is_over);
+    }
+    while now < end && !is_over() {
+        now = spin::until(end.min(now + every));
+    }
+    let reason = match &mut spun {
+        _ if now < end => Reason::Event,
+        Spun::Kept(late) => {
+            *late = now.since(end);
+            Reason::Ran
+        }
+        Spun::Shared | Spun::Lost => Reason::Shared,
+    };
+    CROWD.end(now.as_ns(), spun);
+    (now, reason)
+}
+
+/// Offers the CPU again and again until `end`, or until a busy thread took it.
+#[cold]
+fn share(from: Tick, end: Tick, is_over: impl Fn() -> bool) -> (Tick, Spun) {
+    let mut now = from;
+    while now < end && !is_over() {
+        std::thread::yield_now();
+        let before = std::mem::replace(&mut now, clock::now());
+        if !CROWD.offered(now.as_ns(), now.since(before)) {
+            return (now, Spun::Lost);
+        }
+    }
+    (now, Spun::Shared)
+}
+
+/// Whether other threads of this process waited at the same time lately.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[inline]
+pub(crate) fn is_met() -> bool {
+    CROWD.was_met() && CROWD.is_met(clock::now().as_ns())
+}
+
+/// In the child of a fork.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn forked() {
+    CROWD.forked();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nap::Cancel;
+    use std::time::Duration;
+
+    #[test]
+    fn many_threads_spin_beside_each_other_and_none_is_early() {
+        let end = clock::now() + Nanos::from_ms(3);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let (now, reason) = spin_until(clock::now(), end, Nanos::MAX, || false);
+                    assert!(now >= end && reason != Reason::Event);
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn a_cancelled_spin_ends() {
+        let cancel = Cancel::new();
+        let far = clock::now() + Nanos::from_secs(3_600);
+        std::thread::scope(|scope| {
+            let spins = [0, 1].map(|_| {
+                let is_cancelled = || cancel.is_cancelled();
+                scope.spawn(move || spin_until(clock::now(), far, Nanos::from_us(20), is_cancelled))
+            });
+            std::thread::sleep(Duration::from_millis(2));
+            cancel.cancel();
+            assert!(spins.map(|spin| spin.join().unwrap().1) == [Reason::Event; 2]);
+        });
+    }
+}
