@@ -20,6 +20,7 @@ pub(crate) fn learned(strategy: &AnyStrategy) -> Option<Learned> {
         AnyStrategy::System(_)
         | AnyStrategy::Spin(_)
         | AnyStrategy::YieldSpin(_)
+        | AnyStrategy::SpinSleep(_)
         | AnyStrategy::FixedMargin(_) => None,
         // Its margin is all it has, and it keeps nothing to show.
         AnyStrategy::Quantile(_) => None,

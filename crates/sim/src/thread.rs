@@ -1,5 +1,6 @@
 //! A simulated thread: its program, and what it is at.
 
+use punctual_core::crowd::Spun;
 use punctual_core::strategies::AnyStrategy;
 use punctual_core::{Event, Nanos, Reason, Step, Tick, Wait};
 use punctual_program::lengths::{Cycles, Draws};
@@ -181,6 +182,8 @@ pub(crate) enum Doing<'p> {
     Beginning(&'p Op),
     /// It carries out the steps of [`Thread::waiting`].
     Waiting,
+    /// It offers its CPU while it spins, and did so last at this reading of the clock.
+    Offering(Tick<SimClock>),
     Blocked {
         begin: Tick<SimClock>,
         deadline: Tick<SimClock>,
@@ -207,6 +210,8 @@ pub(crate) struct Waiting {
     /// What its thread had been charged when the block began that it is in, if
     /// that is metered.
     pub(crate) metered_from: Option<Time>,
+    /// How the spin that it is in goes.
+    pub(crate) spinning: Option<Spun>,
 }
 
 impl Waiting {

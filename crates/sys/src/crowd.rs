@@ -61,11 +61,11 @@ fn share(from: Tick, end: Tick, is_over: impl Fn() -> bool) -> (Tick, Spun) {
     (now, Spun::Shared)
 }
 
-/// Whether other threads of this process waited at the same time lately.
+/// Whether many threads of this process waited at the same time lately.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[inline]
-pub(crate) fn is_met() -> bool {
-    CROWD.was_met() && CROWD.is_met(clock::now().as_ns())
+pub(crate) fn is_crowded() -> bool {
+    CROWD.was_crowded() && CROWD.is_crowded(clock::now().as_ns())
 }
 
 /// In the child of a fork.

@@ -8,6 +8,7 @@
 //! | `precise` | the accurate-sleep article's *preciseSleep* |
 //! | `timer` | the accurate-sleep article's *timerSleep* |
 //! | `fixed-margin` | one OS sleep that ends a fixed margin early, then a spin |
+//! | `spin_sleep` | what the crate of that name does, for models: one OS sleep, then a spin that offers the CPU |
 //! | `quantile` | one OS sleep that ends before the deadline by a quantile of the last overshoots, then a spin |
 //! | `adaptive` | naps and spins so that CPU time and lateness together cost least, as learned |
 //! | `max-nap` | 1 ms naps while more than the longest of this wait is left, then a spin |
@@ -20,7 +21,7 @@ mod spec;
 
 pub use adaptive::{Adaptive, Binding, Budget, Learned, LearnedClass, Promise, Promised, Tried};
 pub use article::{Estimate, Precise, Timer};
-pub use plain::{FixedMargin, MaxNap, Spin, System, YieldSpin};
+pub use plain::{FixedMargin, MaxNap, Spin, SpinSleep, System, YieldSpin};
 pub use quantile::Quantile;
 pub use spec::{Defaults, StrategySpec};
 
@@ -46,6 +47,8 @@ pub enum AnyStrategy {
     Timer(Timer),
     /// See [`FixedMargin`].
     FixedMargin(FixedMargin),
+    /// See [`SpinSleep`].
+    SpinSleep(SpinSleep),
     /// See [`MaxNap`].
     MaxNap(MaxNap),
     /// See [`Quantile`].
@@ -64,6 +67,7 @@ impl<C: Clock> Strategy<C> for AnyStrategy {
             Self::Precise(s) => s.next(goal, turn),
             Self::Timer(s) => s.next(goal, turn),
             Self::FixedMargin(s) => s.next(goal, turn),
+            Self::SpinSleep(s) => s.next(goal, turn),
             Self::MaxNap(s) => s.next(goal, turn),
             Self::Quantile(s) => s.next(goal, turn),
             Self::Adaptive(s) => s.next(goal, turn),

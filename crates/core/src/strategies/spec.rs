@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::{
-    Adaptive, AnyStrategy, Budget, FixedMargin, MaxNap, Precise, Promise, Quantile, Spin, System,
-    Timer, YieldSpin, adaptive,
+    Adaptive, AnyStrategy, Budget, FixedMargin, MaxNap, Precise, Promise, Quantile, Spin,
+    SpinSleep, System, Timer, YieldSpin, adaptive,
 };
 use crate::method::Method;
 use crate::time::Nanos;
@@ -76,6 +76,11 @@ pub enum StrategySpec {
         method: Method,
         /// How long before the deadline the sleep ends.
         margin: Nanos,
+    },
+    /// See [`SpinSleep`]. It is a yardstick for models, and not among [`ALL`](Self::ALL).
+    SpinSleep {
+        /// What it sleeps with and how long before the deadline that ends.
+        defaults: Defaults,
     },
     /// See [`MaxNap`].
     MaxNap {
@@ -166,6 +171,7 @@ impl StrategySpec {
             Self::Precise { .. } => "precise",
             Self::Timer { .. } => "timer",
             Self::FixedMargin { .. } => "fixed-margin",
+            Self::SpinSleep { .. } => "spin_sleep",
             Self::MaxNap { .. } => "max-nap",
             Self::Quantile { .. } => "quantile",
             Self::Adaptive { weight, .. } => {
@@ -195,6 +201,7 @@ impl StrategySpec {
             .or(match name {
                 "adaptive" => Some(Self::adaptive(NAMED[1].1)),
                 "quantile" => Some(Self::quantile(NAMED[1].1)),
+                "spin_sleep" => Some(Self::SpinSleep { defaults }),
                 _ => None,
             })
             .ok_or_else(|| {
@@ -284,6 +291,13 @@ impl StrategySpec {
             | Self::Precise { method, .. }
             | Self::Timer { method, .. }
             | Self::FixedMargin { method, .. }
+            | Self::SpinSleep {
+                defaults:
+                    Defaults {
+                        margin_method: method,
+                        ..
+                    },
+            }
             | Self::MaxNap { method }
             | Self::Quantile { method, .. }
             | Self::Adaptive { method, .. } => Some(method),
@@ -316,6 +330,7 @@ impl StrategySpec {
         match self {
             Self::System { .. } => Some(Nanos::ZERO),
             Self::FixedMargin { margin, .. } => Some(margin),
+            Self::SpinSleep { defaults } => Some(defaults.margin),
             Self::Adaptive { budget, .. } => Some(budget.per_wait()),
             _ => None,
         }
@@ -332,6 +347,13 @@ impl StrategySpec {
             Self::FixedMargin { method, margin } => {
                 AnyStrategy::FixedMargin(FixedMargin { method, margin })
             }
+            Self::SpinSleep { defaults } => AnyStrategy::SpinSleep(SpinSleep {
+                sleep: FixedMargin {
+                    method: defaults.margin_method,
+                    margin: defaults.margin,
+                },
+                offers: defaults.margin == Defaults::ELSEWHERE.margin,
+            }),
             Self::Quantile { weight, method } => {
                 AnyStrategy::Quantile(Quantile::new(weight, method))
             }
@@ -379,6 +401,7 @@ impl fmt::Display for StrategySpec {
         }
         let usual = match self {
             Self::Quantile { weight, .. } => Some(Self::quantile(*weight)),
+            Self::SpinSleep { .. } => Some(*self),
             _ => Self::ALL.into_iter().find(|s| s.name() == self.name()),
         };
         match self {

@@ -328,7 +328,7 @@ impl Quantum {
             return;
         };
         let by_event = match candidate.reason {
-            Reason::Ran => return,
+            Reason::Ran | Reason::Shared => return,
             Reason::Event => boosts.by_event,
             Reason::Timer | Reason::Interrupted => 0,
         };

@@ -17,6 +17,7 @@ mod threads;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use punctual_core::crowd::Crowd;
 use punctual_core::{Nanos, Tick};
 use punctual_program::machine::ComputerUse;
 use punctual_program::{Observations, Program, Refusal};
@@ -77,6 +78,8 @@ pub(crate) struct World<'p> {
     began: Time,
     agenda: Agenda,
     processes: Vec<Vec<ThreadId>>,
+    /// The waiting threads of each process.
+    crowds: Vec<Crowd>,
     /// The group that each process was started in.
     groups: Vec<GroupId>,
     /// The group of its own that a process has had.
@@ -147,6 +150,7 @@ impl<'p> World<'p> {
             began: start,
             agenda: Agenda::default(),
             processes: Vec::new(),
+            crowds: Vec::new(),
             groups: Vec::new(),
             own_groups: BTreeMap::new(),
             foreground: None,

@@ -1,8 +1,9 @@
 //! What a thread does: its operations, one after the other, and the steps of
 //! its waits.
 
+use punctual_core::crowd::{Crowd, Spun};
 use punctual_core::strategies::AnyStrategy;
-use punctual_core::{Goal, Limit, Method, Nanos, Outcome, Reason, Schedule, Step, Wait};
+use punctual_core::{Goal, Limit, Method, Nanos, Outcome, Reason, Schedule, Step, Tick, Wait};
 use punctual_program::Probe;
 use punctual_program::Setting;
 use punctual_program::lengths::Cycles;
@@ -65,9 +66,11 @@ impl<'p> World<'p> {
                     self.unlisten(id, event);
                 }
                 let now = self.show();
+                self.end_spin(id, now);
                 self.threads[id].woke(now);
                 self.pursue(id)
             }
+            Doing::Offering(since) => self.offered(id, since),
             Doing::Blocked { begin, deadline } => {
                 let now = self.show();
                 let outcome = Outcome {
@@ -215,6 +218,7 @@ impl<'p> World<'p> {
             begin: now,
             missed,
             metered_from: None,
+            spinning: None,
         });
         self.pursue(id)
     }
@@ -262,7 +266,7 @@ impl<'p> World<'p> {
             self.threads[id].begin_step();
             return match step {
                 Step::Block { method, limit, .. } => self.arm(id, method, limit, Nanos::ZERO),
-                Step::Spin => self.on(id, Burst::Spin(goal.deadline)),
+                Step::Spin => self.spin(id, goal),
                 Step::Yield => {
                     self.offer_in_vain(id);
                     self.on(id, Burst::Yield(self.costs.yielding, self.face.read))
@@ -270,6 +274,67 @@ impl<'p> World<'p> {
                 Step::Done => Then::Again,
             };
         }
+    }
+
+    /// Spins as waits of the library do: where other threads wait it offers the CPU.
+    fn spin(&mut self, id: ThreadId, goal: Goal<SimClock>) -> Then {
+        let now = self.show();
+        if goal.or.is_none() {
+            let shares = self.crowd(id).begin(now.as_ns()) && self.model.cpus().is_some();
+            if let Some(waiting) = &mut self.threads[id].waiting {
+                waiting.spinning = Some(match shares {
+                    true => Spun::Shared,
+                    false => Spun::Kept(Nanos::ZERO),
+                });
+            }
+            if shares && now < goal.deadline - Crowd::KEEPS {
+                return self.offer(id, now);
+            }
+        }
+        self.on(id, Burst::Spin(goal.deadline))
+    }
+
+    fn offer(&mut self, id: ThreadId, now: Tick<SimClock>) -> Then {
+        self.threads[id].doing = Doing::Offering(now);
+        self.on(id, Burst::Yield(self.costs.yielding, self.face.read))
+    }
+
+    /// A thread has its CPU back, which it offered at the reading `since`.
+    fn offered(&mut self, id: ThreadId, since: Tick<SimClock>) -> Then {
+        let now = self.show();
+        let is_soon = self.crowd(id).offered(now.as_ns(), now.since(since));
+        let Some(waiting) = &mut self.threads[id].waiting else {
+            return Then::Again;
+        };
+        let deadline = waiting.wait.goal().deadline;
+        if is_soon && now < deadline - Crowd::KEEPS {
+            return self.offer(id, now);
+        }
+        if !is_soon {
+            waiting.spinning = Some(Spun::Lost);
+        }
+        self.threads[id].doing = Doing::Waiting;
+        self.on(id, Burst::Spin(deadline))
+    }
+
+    /// Notes how a spin went, if it was one that ended.
+    fn end_spin(&mut self, id: ThreadId, now: Tick<SimClock>) {
+        let Some(waiting) = &mut self.threads[id].waiting else {
+            return;
+        };
+        let Some(mut spun) = waiting.spinning.take() else {
+            return;
+        };
+        if let Spun::Kept(late) = &mut spun {
+            *late = now.since(waiting.wait.goal().deadline);
+        } else {
+            self.threads[id].reason = Reason::Shared;
+        }
+        self.crowd(id).end(now.as_ns(), spun);
+    }
+
+    fn crowd(&self, id: ThreadId) -> &Crowd {
+        &self.crowds[self.threads[id].process]
     }
 
     /// Has a thread that offers its CPU between readings of the clock go on, as long as that
@@ -339,7 +404,10 @@ impl<'p> World<'p> {
             Limit::For(length) => self.now + length.into(),
             Limit::Until(instant) => Time::from(instant).max(self.now),
         };
-        let method = self.model.resolve(method).unwrap_or(method);
+        let mut method = self.model.resolve(method).unwrap_or(method);
+        if method == Method::SlacklessFutex && self.keeps_slack(id) {
+            method = Method::Futex;
+        }
         let blocks =
             method != Method::Yield && (due > self.now || !self.rule.yields_for_nothing(method));
         if !blocks {
@@ -366,6 +434,13 @@ impl<'p> World<'p> {
             self.threads[id].nap = cpu;
         }
         Then::Gone
+    }
+
+    /// Whether naps of a thread keep its timer slack, as they do among others that wait.
+    fn keeps_slack(&self, id: ThreadId) -> bool {
+        let is_moderate = |slack| slack <= Crowd::SLACK_MOST;
+        self.crowd(id).is_crowded(self.show().as_ns())
+            && self.rule.timer_slack(id).is_some_and(is_moderate)
     }
 
     /// Blocks the thread on its CPU.

@@ -42,6 +42,7 @@ impl<'p> World<'p> {
         };
         if process == self.processes.len() {
             self.processes.push(Vec::new());
+            self.crowds.push(punctual_core::crowd::Crowd::new());
             self.groups.push(group);
         }
         self.processes[process].push(id);

@@ -9,15 +9,11 @@ use libc::{
     CLOCK_MONOTONIC, FUTEX_PRIVATE_FLAG, FUTEX_WAIT_BITSET, FUTEX_WAKE, SYS_futex, TIMER_ABSTIME,
     c_int,
 };
+use punctual_core::crowd::Crowd;
 use punctual_core::{Nanos, Reason};
 use std::io;
 use std::ptr;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
-
-/// Among other threads that wait a nap keeps up to this much slack, so that one interrupt
-/// wakes several threads: with the 50 us that Linux gives a thread 64 threads that wait for
-/// 1 ms each cost half as much as without.
-const MODERATE: Nanos = Nanos::from_us(200);
 
 #[derive(Debug)]
 pub(super) struct Blocker {
@@ -32,8 +28,8 @@ impl Blocker {
     #[inline]
     pub(super) fn until(&mut self, instant: Tick, slack: Slack, flag: Option<&Flag>) -> Reason {
         match slack {
-            Slack::PerNap => match crowd::is_met() {
-                true => within(MODERATE, || block(instant, flag)),
+            Slack::PerNap => match crowd::is_crowded() {
+                true => within(Crowd::SLACK_MOST, || block(instant, flag)),
                 false => without(|| block(instant, flag)),
             },
             Slack::KeepThread => {
