@@ -8,6 +8,7 @@ use std::str::FromStr;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use punctual_core::{Lateness, Nanos};
+use punctual_lab::experiments::Crowd;
 use punctual_lab::replay;
 use punctual_record::experiment::Naps;
 use punctual_record::{Measurement, OfExperiment, Run, visible};
@@ -162,6 +163,23 @@ pub(crate) fn load(text: &str) -> Result<f64, String> {
         0.0..=64.0,
         "give a number of threads per CPU from 0 to 64",
     )
+}
+
+/// `24` or `24,same`.
+pub(crate) fn crowd(text: &str) -> Result<Crowd, String> {
+    let (threads, same) = match text.split_once(',') {
+        None => (text, false),
+        Some((threads, "same")) => (threads, true),
+        Some(_) => return Err("write how many threads, and `same` or nothing: 24,same".to_owned()),
+    };
+    Ok(Crowd {
+        threads: number(
+            threads,
+            2..=1_024,
+            "give a number of threads from 2 to 1024",
+        )?,
+        same,
+    })
 }
 
 pub(crate) fn seed(text: &str) -> Result<u64, String> {

@@ -212,14 +212,16 @@ pub fn run(
         .collect();
     let mut strategies = vec![None; cases.len()];
     let end = take_turns(machine, cases, rounds, watch, &mut |batch| {
-        let Some(thread) = measured(&cases[batch.case], batch.threads) else {
-            return;
-        };
+        let measured = measured(&cases[batch.case], batch.threads);
         let subject = cases[batch.case].program.subjects.first();
-        for (tally, section) in tallies[batch.case].iter_mut().zip(&thread.sections[1..]) {
-            tally.add(section, subject);
+        for (i, tally) in tallies[batch.case].iter_mut().enumerate() {
+            let sections = measured
+                .iter()
+                .filter_map(|thread| thread.sections.get(i + 1));
+            tally.add(&sections.collect::<Vec<_>>(), subject);
         }
-        strategies[batch.case] = thread.learned.first().cloned().flatten();
+        let learned = measured.first().and_then(|thread| thread.learned.first());
+        strategies[batch.case] = learned.cloned().flatten();
     })?;
     let mut measurements = Vec::new();
     for (case, tallies) in cases.iter().zip(tallies) {
@@ -240,18 +242,22 @@ pub fn run(
     })
 }
 
-/// The thread whose sections are the cells of its case: the first, or one that
-/// it started because it is to be ended from outside.
-fn measured<'a>(case: &Case, threads: &'a [ThreadObservations]) -> Option<&'a ThreadObservations> {
+/// The threads whose sections are the cells of their case: the first, or one that it started
+/// because it is to be ended from outside; in a crowd all of them.
+fn measured<'a>(case: &Case, threads: &'a [ThreadObservations]) -> Vec<&'a ThreadObservations> {
     let has_all = |thread: &&ThreadObservations| thread.sections.len() == case.cells.len() + 1;
-    // A batch that the user has ended has fewer.
-    threads.iter().find(has_all).or(threads.first())
+    let all: Vec<_> = threads.iter().filter(has_all).collect();
+    match all.is_empty() {
+        // A batch that the user has ended has fewer.
+        true => threads.first().into_iter().collect(),
+        false => all,
+    }
 }
 
 /// What one section of a case measured, by itself.
 pub(crate) fn measurement(case: &Case, cell: Experiment, section: &Section) -> Measurement {
     let mut tally = Tally::default();
-    tally.add(section, case.program.subjects.first());
+    tally.add(&[section], case.program.subjects.first());
     tally.measurement(case, cell)
 }
 
@@ -282,43 +288,54 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, section: &Section, subject: Option<&Subject>) {
-        let Section { samples, cpu, .. } = section;
-        if samples.is_empty() {
+    /// Adds a round: the sections of the threads that were measured at the same time.
+    fn add(&mut self, sections: &[&Section], subject: Option<&Subject>) {
+        let samples = || sections.iter().flat_map(|section| section.samples.iter());
+        let Some(first) = sections.first().filter(|_| samples().next().is_some()) else {
             return;
+        };
+        let late_ns: Vec<i64> = samples().map(|s| s.outcome.late.as_ns()).collect();
+        let elapsed = first.cpu.elapsed;
+        /// What one does not tell all of them together do not.
+        fn sum<T: Add<Output = T>>(sum: Option<T>, part: Option<T>) -> Option<T> {
+            sum.zip(part).map(|(sum, part)| sum + part)
         }
-        let late_ns: Vec<i64> = samples.iter().map(|s| s.outcome.late.as_ns()).collect();
+        fn all<T: Add<Output = T>>(
+            sections: &[&Section],
+            part: impl Fn(&Section) -> Option<T>,
+        ) -> Option<T> {
+            let parts = sections.iter().map(|section| part(section));
+            parts.reduce(sum).flatten()
+        }
         let naps = match subject {
             Some(Subject::Strategy(_) | Subject::Learned(..)) => {
-                Some(samples.iter().map(|s| u64::from(s.outcome.naps)).sum())
+                Some(samples().map(|s| u64::from(s.outcome.naps)).sum())
             }
             // A peer's calls are not seen, but each makes its thread give up
             // its CPU. Whether a single call does is what is asked of it.
-            Some(Subject::Peer(_)) | None => cpu.switches,
+            Some(Subject::Peer(_)) | None => all(sections, |section| section.cpu.switches),
         };
-        /// What one round does not tell all of them together do not.
-        fn sum<T: Add<Output = T>>(is_first: bool, sum: Option<T>, part: Option<T>) -> Option<T> {
-            match is_first {
-                true => part,
-                false => sum.zip(part).map(|(sum, part)| sum + part),
-            }
-        }
-        let first = self.rounds.is_empty();
-        self.cpu = sum(first, self.cpu, cpu.thread);
-        self.busy = sum(first, self.busy, cpu.busy);
-        self.queued = sum(first, self.queued, cpu.queued);
-        self.stolen = sum(first, self.stolen, cpu.stolen);
-        self.naps = sum(first, self.naps, naps);
-        self.elapsed += cpu.elapsed;
-        self.approximate |= cpu.approximate;
-        self.missed += samples.iter().map(|s| s.missed).sum::<u64>();
+        let cpu = all(sections, |section| section.cpu.thread);
+        let is_first = self.rounds.is_empty();
+        let add = |before, part| if is_first { part } else { sum(before, part) };
+        self.cpu = add(self.cpu, cpu);
+        self.busy = add(self.busy, all(sections, |section| section.cpu.busy));
+        self.queued = add(self.queued, all(sections, |section| section.cpu.queued));
+        self.stolen = add(self.stolen, all(sections, |section| section.cpu.stolen));
+        self.naps = match is_first {
+            true => naps,
+            false => sum(self.naps, naps),
+        };
+        self.elapsed += elapsed;
+        self.approximate |= sections.iter().any(|section| section.cpu.approximate);
+        self.missed += samples().map(|s| s.missed).sum::<u64>();
         self.rounds.push(Round {
-            cpu_fraction: (cpu.thread).map(|cpu| share_of(cpu, section.cpu.elapsed)),
-            ..Round::of(&late_ns, naps, cpu.thread.map(Nanos::as_ns))
+            cpu_fraction: cpu.map(|cpu| share_of(cpu, elapsed)),
+            ..Round::of(&late_ns, naps, cpu.map(Nanos::as_ns))
         });
         self.late_ns.extend(late_ns);
         // A skipped cycle makes a long frame, as it would on the screen.
-        self.frames.extend(samples.gaps());
+        self.frames.extend(first.samples.gaps());
     }
 
     fn measurement(self, case: &Case, mut cell: Experiment) -> Measurement {

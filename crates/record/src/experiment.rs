@@ -72,8 +72,21 @@ pub struct Pace {
     pub warm_up_waits: u64,
     /// How batches after the first begin; follows from the deadlines.
     pub learning: Learning,
-    /// The times from one wake to the next.
+    /// The times from one wake to the next; of several threads those of the first.
     pub frames: Option<Frames>,
+    /// The threads that waited at this rate, if more than one; all were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crowd: Option<Crowd>,
+}
+
+/// Threads of one process that wait at the same rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Crowd {
+    /// How many.
+    pub threads: u32,
+    /// Whether all wait for the same instants.
+    pub same: bool,
 }
 
 /// What deadlines are counted from.

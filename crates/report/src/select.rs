@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use punctual_record::experiment::{Deadlines, Pace, Robustness, Timers, Yield};
+use punctual_record::experiment::{Crowd, Deadlines, Pace, Robustness, Timers, Yield};
 use punctual_record::{Measurement, Mode, OfExperiment, OfLength, Run, median};
 
 use crate::units;
@@ -209,7 +209,14 @@ pub(crate) fn simulated_in_words<E>(rows: &[Row<'_, E>]) -> String {
 
 /// The rate in words: `60 Hz`. Rates that read the same are the same.
 pub(crate) fn rate(row: Row<'_, Pace>) -> String {
-    hertz(row.of.rate_hz)
+    let rate = hertz(row.of.rate_hz);
+    match row.of.crowd {
+        None => rate,
+        Some(Crowd { threads, same }) => {
+            let instants = if same { ", same instants" } else { "" };
+            format!("{threads} x {rate}{instants}")
+        }
+    }
 }
 
 /// So many a second, in words.

@@ -54,6 +54,9 @@ pub(crate) struct Thread<'p> {
     pub(crate) signalled: Option<Time>,
     pub(crate) cycles: Option<Box<Cycles<SimClock>>>,
     pub(crate) draws: Draws,
+    /// The instant that the last operation was to last until: a pace that comes next
+    /// begins then.
+    pub(crate) arranged: Option<Time>,
     /// The part of its CPU time that earlier sections took.
     pub(crate) used_before: Time,
     pub(crate) name: &'p str,

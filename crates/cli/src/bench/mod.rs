@@ -6,7 +6,7 @@ pub(crate) mod regimes;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use punctual_core::{Nanos, Rate, StrategySpec};
-use punctual_lab::experiments::robustness;
+use punctual_lab::experiments::{Crowd, robustness};
 use punctual_lab::rounds::{self, Results};
 use punctual_lab::{informed, predict, robustness_facts, rule_in_force};
 use punctual_program::Machine;
@@ -15,7 +15,7 @@ use punctual_sim::{Model, SimMachine};
 
 use crate::options::{Effort, Output, Place};
 use crate::session::{self, Measured, Outputs};
-use crate::values::{List, SYNTAX, list, load};
+use crate::values::{List, SYNTAX, crowd, list, load};
 use crate::{Done, host};
 use plan::BenchPlan;
 use regimes::RegimesArgs;
@@ -168,6 +168,12 @@ pub(crate) struct BenchArgs {
     /// Rates to loop at, in Hz: 60, 59.94, 60000/1001 [default: 60,1000]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true, value_parser = list::<Rate>)]
     pub(crate) rate: Option<List<Rate>>,
+
+    /// Threads that wait at the same time, 2 to 1024, at instants of their own or, with `,same`, for the same instants: 24 or 24,same
+    ///
+    /// All of them are measured, and the CPU is left to the OS. The costs are those of all threads per wait.
+    #[arg(long, value_name = "N[,same]", allow_hyphen_values = true, value_parser = crowd)]
+    pub(crate) crowd: Option<Crowd>,
 
     /// Say at the end what the strategies that learn had learned
     #[arg(long)]

@@ -115,6 +115,7 @@ fn check(args: &BenchArgs) -> Result<()> {
     let alone = experiment == bench::Experiment::Robustness;
     let of_others = [
         ("--rate", args.rate.is_some()),
+        ("--crowd", args.crowd.is_some()),
         // There is one plan for each rate, and nothing learned goes on.
         ("--explain", args.explain),
         ("--on", alone && !args.place.is_here()),
@@ -173,12 +174,16 @@ fn subjects(args: &BenchArgs) -> Result<Vec<Subject>> {
     };
     let Some(list) = &args.strategy else {
         let peers = host::peers().filter(|_| args.runs_here());
-        let all = args.experiment().subjects(peers).into_iter();
-        return all.map(|name| subject(name, defaults)).collect();
+        let all = match args.crowd {
+            Some(_) => bench::IN_CROWDS.to_vec(),
+            None => args.experiment().subjects(peers),
+        };
+        let all = all.into_iter();
+        return all.map(|name| subject(args, name, defaults)).collect();
     };
     let mut subjects: Vec<Subject> = Vec::new();
     for name in &list.0 {
-        let subject = subject(name, defaults)?;
+        let subject = subject(args, name, defaults)?;
         let written = subject.to_string();
         if subjects.iter().any(|other| other.to_string() == written) {
             bail!("--strategy names `{subject}` twice");
@@ -193,8 +198,10 @@ fn subjects(args: &BenchArgs) -> Result<Vec<Subject>> {
     Ok(subjects)
 }
 
-fn subject(name: &str, defaults: Defaults) -> Result<Subject> {
-    if host::peers().any(|peer| peer == name) {
+fn subject(args: &BenchArgs, name: &str, defaults: Defaults) -> Result<Subject> {
+    // In virtual time a strategy does what the peer of that name does.
+    let is_modelled = !args.runs_here() && StrategySpec::parse(name, defaults).is_ok();
+    if !is_modelled && host::peers().any(|peer| peer == name) {
         return Ok(Subject::Peer(name.to_owned()));
     }
     StrategySpec::parse(name, defaults)
@@ -205,9 +212,12 @@ fn subject(name: &str, defaults: Defaults) -> Result<Subject> {
 fn conditions(args: &BenchArgs) -> Result<Conditions> {
     if args.runs_here() {
         let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        // Many threads on one CPU would say nothing of the others.
+        let usual_cpu = || usual_cpu().filter(|_| args.crowd.is_none());
         return Ok(Conditions {
             cpu: args.place.cpu.or_else(usual_cpu),
             hogs: hogs(args, cpus),
+            crowd: args.crowd,
         });
     }
     let cpus = args.place.on.as_ref().and_then(Model::cpus);
@@ -215,12 +225,14 @@ fn conditions(args: &BenchArgs) -> Result<Conditions> {
         [
             ("--cpu", cpus.is_none() && args.place.cpu.is_some()),
             ("--load", cpus.is_none() && args.load.is_some()),
+            ("--crowd", cpus.is_none() && args.crowd.is_some()),
         ],
         "on the fake OS: each thread has a CPU of its own; leave it out",
     )?;
     Ok(Conditions {
         cpu: args.place.cpu,
         hogs: hogs(args, cpus.unwrap_or(0)),
+        crowd: args.crowd,
     })
 }
 

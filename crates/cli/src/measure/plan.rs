@@ -41,7 +41,10 @@ impl MeasurePlan {
             facts,
             effort: effort(args),
             rounds: args.effort.rounds,
-            conditions: Conditions { cpu, hogs: 0 },
+            conditions: Conditions {
+                cpu,
+                ..Conditions::default()
+            },
         };
         let by_name = !args.is_usual() && args.names != [ALL];
         let (mut parts, mut left_out) = (Vec::new(), Vec::new());

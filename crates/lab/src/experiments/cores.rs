@@ -41,6 +41,7 @@ fn case(call: Call, core: &Core, times: u64) -> Case {
     let conditions = Conditions {
         cpu: Some(core.cpu),
         hogs: 0,
+        ..Conditions::default()
     };
     let naps = |times| naps(times, call.method, LENGTH);
     let mut ops = conditions.set_up();

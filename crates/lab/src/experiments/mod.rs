@@ -63,6 +63,18 @@ pub struct Conditions {
     pub cpu: Option<usize>,
     /// How many threads compute all the time beside it, anywhere.
     pub hogs: usize,
+    /// How many threads wait, if not one.
+    pub crowd: Option<Crowd>,
+}
+
+/// Threads of one process that wait at the same rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crowd {
+    /// How many, the measured one included.
+    pub threads: u32,
+    /// Whether all wait for the same instants. Otherwise their instants are spread over the
+    /// period.
+    pub same: bool,
 }
 
 impl Conditions {

@@ -2,11 +2,11 @@
 
 use punctual_core::{Nanos, Rate};
 use punctual_program::Program;
-use punctual_program::program::{Due, Op, Subject};
+use punctual_program::program::{Due, Op, SpawnKind, Subject};
 use punctual_record::Experiment;
-use punctual_record::experiment::{Deadlines, Learning, Pace};
+use punctual_record::experiment::{self, Deadlines, Learning, Pace};
 
-use super::Conditions;
+use super::{Conditions, Crowd};
 use crate::rounds::Case;
 
 /// How many waits a batch has.
@@ -23,7 +23,8 @@ pub enum Batch {
 const WAITS_MIN: u64 = 10;
 const WARM_UP_MIN: u64 = 2;
 
-/// Every subject at every rate. With [`Batch::Lasting`] deadlines are absolute
+/// Every subject at every rate. In a [crowd](Conditions::crowd) so many threads wait at that
+/// rate, and all are measured. With [`Batch::Lasting`] deadlines are absolute
 /// cycles of the rate; those that have passed are skipped and counted. What a
 /// strategy has learned then goes on from round to round.
 pub fn cases(
@@ -58,6 +59,10 @@ fn case(subject: &Subject, rate: Rate, batch: Batch, conditions: Conditions) -> 
         // The article's loop starts cold.
         Batch::Frames(_) => (Deadlines::Relative, Learning::StartsOver),
     };
+    if let Some(crowd) = conditions.crowd {
+        let ops = conditions.set_up();
+        return in_crowd(subject, rate, crowd, (warm_up, waits), ops);
+    }
     let mut ops = conditions.set_up();
     // Paced anew after the record, whose reading of counters could make the
     // first cycle a missed one.
@@ -75,6 +80,7 @@ fn case(subject: &Subject, rate: Rate, batch: Batch, conditions: Conditions) -> 
         warm_up_waits: warm_up,
         learning,
         frames: None,
+        crowd: None,
     };
     let program = Program::of(subject.clone(), ops);
     let (cells, length) = (vec![Experiment::Pace(cell)], rate.offset(warm_up + waits));
@@ -82,6 +88,58 @@ fn case(subject: &Subject, rate: Rate, batch: Batch, conditions: Conditions) -> 
         keeps_state: learning == Learning::KeepsState,
         ..Case::new(subject, program, cells, length)
     }
+}
+
+/// All threads are there when the first of them begins: starting one takes less.
+const STARTS_WITHIN: Nanos = Nanos::from_us(500);
+/// What they have to learn comes before the measured waits.
+const LEARNS_IN: u64 = 100;
+
+/// Each thread begins anew in each round, as the threads are others.
+fn in_crowd(
+    subject: &Subject,
+    rate: Rate,
+    crowd: Crowd,
+    (warm_up, waits): (u64, u64),
+    mut ops: Vec<Op>,
+) -> Case {
+    let warm_up = warm_up.max(LEARNS_IN);
+    let begin = STARTS_WITHIN.times(crowd.threads.into()) + Nanos::from_ms(20);
+    let body = |place: u32| {
+        // Spread evenly however many there are: by the golden ratio.
+        let part = (f64::from(place) * 0.618_034).fract();
+        let phase = match crowd.same {
+            true => Nanos::ZERO,
+            false => Nanos::new((rate.period().as_ns() as f64 * part) as u64),
+        };
+        vec![
+            Op::Until(begin + phase),
+            Op::Pace(rate),
+            super::waits(warm_up, Due::NextCycle),
+            Op::Record,
+            super::waits(waits, Due::NextCycle),
+        ]
+    };
+    ops.extend((1..crowd.threads).map(|place| {
+        let program = Program::of(subject.clone(), body(place));
+        Op::spawn(SpawnKind::Thread, "beside", program)
+    }));
+    ops.extend(body(0));
+    let cell = Pace {
+        period_ns: rate.period().as_ns(),
+        rate_hz: rate.as_hz(),
+        deadlines: Deadlines::Absolute,
+        warm_up_waits: warm_up,
+        learning: Learning::StartsOver,
+        frames: None,
+        crowd: Some(experiment::Crowd {
+            threads: crowd.threads,
+            same: crowd.same,
+        }),
+    };
+    let length = begin + rate.offset(warm_up + waits);
+    let program = Program::of(subject.clone(), ops);
+    Case::new(subject, program, vec![Experiment::Pace(cell)], length)
 }
 
 #[cfg(test)]

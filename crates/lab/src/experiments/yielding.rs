@@ -38,7 +38,11 @@ pub fn cases(effort: Effort, cpu: Option<usize>) -> Vec<Case> {
 fn yields(cpu: Option<usize>, at_most: u64) -> Vec<Op> {
     const WARM_UP: u64 = 1;
     let yields = |times| naps(times, Method::Yield, Nanos::ZERO);
-    let mut ops = Conditions { cpu, hogs: 0 }.set_up();
+    let mut ops = Conditions {
+        cpu,
+        ..Conditions::default()
+    }
+    .set_up();
     ops.extend([yields(WARM_UP), Op::Record, yields(at_most)]);
     ops
 }

@@ -136,7 +136,7 @@ struct This<'e> {
     subjects: Vec<Waiting>,
     cycles: Option<Cycles<Host>>,
     draws: Draws,
-    /// The instant that the last operation was to last until. A phase that comes
+    /// The instant that the last operation was to last until. A phase or a pace that comes
     /// next begins then, however late the thread was woken: others go by the
     /// same instant.
     arranged: Option<Tick>,
@@ -210,7 +210,8 @@ impl<'e> This<'e> {
                 self.sleeper.yield_now(None);
             }
             Op::Pace(rate) => {
-                let schedule = Schedule::begun_at(clock::now(), rate.exact_period());
+                let begin = arranged.unwrap_or_else(clock::now);
+                let schedule = Schedule::begun_at(begin, rate.exact_period());
                 self.cycles = Some(Cycles::Even(schedule));
             }
             Op::Cycles(gaps) => self.cycles = Some(Cycles::begun_at(clock::now(), gaps)),

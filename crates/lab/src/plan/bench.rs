@@ -101,6 +101,17 @@ const FOR_P99: u64 = 1_000;
 const SLOW: Nanos = Nanos::from_ms(10);
 const OF_A_GAME: [&str; 4] = ["system", "precise", "spin_sleep", "adaptive-balanced"];
 
+/// What is compared where many threads wait, if nothing is named: what anybody would write, and
+/// the library's own. Who spins all the time would only make the others late.
+pub const IN_CROWDS: [&str; 6] = [
+    "system",
+    "spin_sleep",
+    "quantile:weight=10",
+    "adaptive-frugal",
+    "adaptive-balanced",
+    "adaptive-exact",
+];
+
 /// The functions of the accurate-sleep article.
 const ARTICLE: [&str; 4] = ["system", "spin", "precise", "timer"];
 

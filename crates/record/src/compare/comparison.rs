@@ -579,6 +579,7 @@ mod keys {
                 warm_up_waits,
                 learning: Learning::KeepsState,
                 frames: None,
+                crowd: None,
             };
             key(Experiment::Pace(pace), "spin")
         };

@@ -1,6 +1,6 @@
 //! Which way to wait costs least at a rate.
 
-use punctual_record::experiment::{Deadlines, Pace};
+use punctual_record::experiment::{Crowd, Deadlines, Pace};
 use punctual_record::{Cost, Interval, LIBRARY, Measurement, Run, WEIGHTS};
 
 use super::Verdict;
@@ -167,9 +167,17 @@ impl<'r> Loop<'r> {
 
     fn in_words(&self) -> String {
         let best = self.best(USUAL).m;
+        let of = self.best(USUAL).of;
+        let rate = select::hertz(of.rate_hz);
+        let loops = match of.crowd {
+            None => format!("For a {rate} loop"),
+            Some(Crowd { threads, same }) => {
+                let instants = if same { " for the same instants" } else { "" };
+                format!("For {threads} threads that wait at {rate}{instants}")
+            }
+        };
         let begin = format!(
-            "For a {} loop where being late costs 10 times CPU time: {}{}",
-            self.rate,
+            "{loops} where being late costs 10 times CPU time: {}{}",
             best.subject,
             introduced(&best.subject)
         );
@@ -315,6 +323,7 @@ mod tests {
             warm_up_waits: 8,
             learning: Learning::KeepsState,
             frames: None,
+            crowd: None,
         };
         Measurement {
             late_ns: Late::of(&[17; 60]),

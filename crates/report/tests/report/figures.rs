@@ -157,6 +157,7 @@ fn edge(samples: &[i64], fraction: Option<f64>, subject: &str) -> Run {
             warm_up_waits: 0,
             learning: Learning::StartsOver,
             frames: None,
+            crowd: None,
         })
     };
     let experiments = [

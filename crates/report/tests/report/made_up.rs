@@ -138,6 +138,7 @@ fn pace(dice: &mut Dice, rate_hz: f64) -> Vec<Measurement> {
                     false => Learning::KeepsState,
                 },
                 frames: None,
+                crowd: None,
             };
             measurement(dice, subject, Experiment::Pace(of), period_ns, waits)
         })
@@ -194,6 +195,7 @@ fn frames(dice: &mut Dice) -> Vec<Measurement> {
         warm_up_waits: 0,
         learning: Learning::StartsOver,
         frames: None,
+        crowd: None,
     };
     SUBJECTS[..5]
         .iter()

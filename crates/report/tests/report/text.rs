@@ -162,6 +162,7 @@ fn measurements_without_samples_do_not_pretend_to_zero() {
         warm_up_waits: 2,
         learning: Learning::KeepsState,
         frames: None,
+        crowd: None,
     };
     run.results
         .push(Measurement::of(Experiment::Pace(of), "nothing"));

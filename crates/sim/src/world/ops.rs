@@ -105,6 +105,7 @@ impl<'p> World<'p> {
     /// Begins an operation; the clock has just been read.
     fn begin(&mut self, id: ThreadId, op: &'p Op) -> Then {
         let now = self.show();
+        let arranged = self.threads[id].arranged.take();
         match op {
             Op::Wait { with, due, or } => {
                 let (deadline, missed) = match due {
@@ -141,6 +142,7 @@ impl<'p> World<'p> {
                 }
             }
             Op::Until(since_began) => {
+                self.threads[id].arranged = Some(self.began + (*since_began).into());
                 self.sleep(id);
                 self.await_hand(id, *since_began);
                 Then::Gone
@@ -148,7 +150,8 @@ impl<'p> World<'p> {
             Op::Work(length) => self.on(id, Burst::Work((*length).into())),
             Op::Yield => self.on(id, Burst::Yield(self.costs.yielding, Time::ZERO)),
             Op::Pace(rate) => {
-                let schedule = Schedule::begun_at(now, rate.exact_period());
+                let begin = arranged.map_or(now, |at| self.face.show(at));
+                let schedule = Schedule::begun_at(begin, rate.exact_period());
                 self.threads[id].cycles = Some(Box::new(Cycles::Even(schedule)));
                 Then::Again
             }

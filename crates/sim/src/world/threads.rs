@@ -74,6 +74,7 @@ impl<'p> World<'p> {
             // The instant is another in each run and with each seed, and the same on
             // all models.
             draws: Draws::new(self.began.as_thirds(), id),
+            arranged: None,
             doing: Doing::Running,
             waiting: None,
             place: Place::Asleep,
