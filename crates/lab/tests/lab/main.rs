@@ -1,6 +1,7 @@
 //! Experiments, scenarios and pools on models, and what holds of the sources.
 
 mod adaptive;
+mod crowd;
 mod measure;
 mod promises;
 mod replay;

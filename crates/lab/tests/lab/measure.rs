@@ -24,7 +24,11 @@ use punctual_sim::{Model, SimMachine};
 use rand_core::Rng as _;
 use rand_pcg::Pcg64Mcg;
 
-const FREE: Conditions = Conditions { cpu: None, hogs: 0 };
+const FREE: Conditions = Conditions {
+    cpu: None,
+    hogs: 0,
+    crowd: None,
+};
 
 fn on(name: &str) -> (SimMachine, MachineFacts) {
     let model = Model::parse(name).unwrap_or_else(|why| panic!("{why}"));
@@ -304,6 +308,7 @@ fn every_round_reads_the_slack_anew_and_is_predicted_at_it() {
     let pinned = Conditions {
         cpu: Some(1),
         hogs: 0,
+        ..Conditions::default()
     };
     let cases = timers::cases(&machine, sleep, Effort::Whole, pinned);
     let mut found = timers::run(&mut machine, &cases, 3, &mut quiet)

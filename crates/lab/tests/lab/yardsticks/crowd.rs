@@ -1,0 +1,90 @@
+//! What waiting costs where many threads wait on few CPUs, in virtual time.
+//!
+//! Each spin then keeps a CPU from threads whose waits end meanwhile. A waiter that takes its
+//! own lateness for a reason to spin more makes that worse for all.
+
+use punctual_core::strategies::Defaults;
+use punctual_core::{Nanos, StrategySpec};
+use punctual_program::lengths::{Law, Lengths};
+use punctual_program::program::{Due, Op, SpawnKind, Subject};
+use punctual_program::{Machine, Program, Refusal};
+use punctual_sim::{Model, SimMachine};
+
+/// Who waits beside whom.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Crowd {
+    /// Threads of one process, or processes of one thread.
+    pub(crate) kind: SpawnKind,
+    /// How many.
+    pub(crate) many: usize,
+    /// The mean length of a wait; each is drawn from half to one and a half times that.
+    pub(crate) length: Nanos,
+    /// How many other programs compute all the time.
+    pub(crate) hogs: usize,
+}
+
+/// Of all waits together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waits {
+    /// How many were made.
+    pub(crate) made: usize,
+    /// CPU time of one, in ns.
+    pub(crate) cpu_ns: f64,
+    /// Mean lateness, each counted up to 1 ms, in ns.
+    pub(crate) late_ns: f64,
+}
+
+impl Waits {
+    /// What one costs if lateness costs so many times as much as CPU time.
+    pub(crate) fn cost(&self, weight: f64) -> f64 {
+        self.cpu_ns + weight * self.late_ns
+    }
+}
+
+const LATE_MAX_NS: i64 = 1_000_000;
+/// Long enough to be more than a beginning.
+const LASTS: Nanos = Nanos::from_ms(300);
+
+/// Has a crowd wait on two CPUs of a Linux.
+///
+/// # Errors
+/// The strategy is none.
+pub(crate) fn run(crowd: Crowd, strategy: &str, seed: u64) -> Result<Waits, Refusal> {
+    let model = "linux-6.18,cpus=2,wake=8us,jitter=5us,nap=4us";
+    let model = Model::parse(model).map_err(Refusal::new)?;
+    let spec = StrategySpec::parse(strategy, Defaults::ELSEWHERE).map_err(Refusal::new)?;
+    let subject = || Subject::Strategy(spec);
+    let body = || {
+        let (least, most) = (crowd.length.as_ns() / 2, crowd.length.as_ns() * 3 / 2);
+        let lengths = Lengths {
+            law: Law::Uniform(Nanos::new(least), Nanos::new(most)),
+            min: Nanos::ZERO,
+            stream: 0,
+        };
+        let wait = Op::Drawn(lengths, Box::new(Op::wait(Due::After(crowd.length))));
+        let waits = LASTS.as_ns() / crowd.length.as_ns();
+        vec![Op::Record, Op::repeat(waits, [wait])]
+    };
+    let work = Op::repeat(u64::MAX, [Op::Work(Nanos::from_ms(1))]);
+    let hogs = (0..crowd.hogs).map(|_| Op::spawn(SpawnKind::Process, "hog", vec![work.clone()]));
+    let others =
+        (1..crowd.many).map(|_| Op::spawn(crowd.kind, "waits", Program::of(subject(), body())));
+    let mut ops: Vec<Op> = hogs.chain(others).collect();
+    ops.extend(body());
+    let seen = SimMachine::new(model, seed).run(&Program::of(subject(), ops))?;
+    let waiting = seen.threads.iter().filter(|thread| thread.name != "hog");
+    let mut all = Waits {
+        made: 0,
+        cpu_ns: 0.0,
+        late_ns: 0.0,
+    };
+    for section in waiting.flat_map(|thread| thread.sections.iter().skip(1)) {
+        let late = section.samples.iter().map(|s| s.outcome.late.as_ns());
+        all.made += section.samples.len();
+        all.late_ns += late.map(|ns| ns.min(LATE_MAX_NS) as f64).sum::<f64>();
+        all.cpu_ns += section.cpu.thread.unwrap_or_default().as_ns() as f64;
+    }
+    all.late_ns /= all.made as f64;
+    all.cpu_ns /= all.made as f64;
+    Ok(all)
+}
