@@ -10,6 +10,7 @@ import sys
 import textwrap
 import threading
 import time
+from typing import AsyncIterator
 
 import pytest
 
@@ -214,6 +215,86 @@ def test_a_task_that_is_cancelled_and_a_rate() -> None:
         assert rate.statistics().waits == 5 and rate.remaining() >= 0
 
     asyncio.run(main())
+
+
+def late_ticks(by_for: bool) -> "AsyncIterator[int]":
+    """Ticks that are all due already; so many take far longer than 100 us."""
+    rate = pt.AsyncRate(1e6, "burst", start_ns=pt.now_ns() - 10**9)
+
+    async def looped() -> "AsyncIterator[int]":
+        if by_for:
+            async for tick in rate:
+                yield tick.number
+        else:
+            while True:
+                yield (await rate.sleep()).number
+
+    return looped()
+
+
+@pytest.mark.parametrize("by_for", [True, False])
+def test_a_rate_that_is_always_late_gives_way(by_for: bool) -> None:
+    async def main() -> None:
+        turns = []
+
+        async def other() -> None:
+            while True:
+                turns.append(1)
+                await asyncio.sleep(0)
+
+        async def hog() -> None:
+            async for number in late_ticks(by_for):
+                assert number < 100_000, "it lets nobody run"
+
+        # What another task does arrives, ...
+        beside = asyncio.ensure_future(other())
+        task = asyncio.ensure_future(hog())
+        while len(turns) < 5:
+            await asyncio.sleep(0)
+        # ... a cancellation, ...
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        beside.cancel()
+        # ... and a time-out.
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(hog(), 0.001)
+
+    asyncio.run(main())
+
+
+@unix
+def test_a_rate_that_is_always_late_hears_ctrl_c() -> None:
+    async def main() -> None:
+        pressed = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, pressed.set)
+        async for number in late_ticks(True):
+            if number == 0:
+                os.kill(os.getpid(), signal.SIGINT)
+            if pressed.is_set():
+                return
+            assert number < 100_000, "it lets nobody run"
+
+    asyncio.run(main())
+
+
+def test_a_tick_that_is_cancelled_is_still_to_come() -> None:
+    async def main() -> None:
+        rate = pt.AsyncRate(1e6, "burst", start_ns=pt.now_ns() - 10**9)
+        seen = []
+
+        async def loop() -> None:
+            while True:
+                seen.append((await rate.sleep()).number)
+
+        for _ in range(3):
+            task = asyncio.ensure_future(loop())
+            await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.wait([task])
+        assert seen == list(range(seen[0], seen[0] + len(seen)))
+
+    asyncio.run(asyncio.wait_for(main(), 60))
 
 
 def test_a_program_whose_clock_is_another() -> None:
