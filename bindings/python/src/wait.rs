@@ -3,6 +3,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use punctual::{Strategy, ns};
+use punctual_core::StrategySpec;
+use punctual_core::strategies::Defaults;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
@@ -201,7 +203,10 @@ pub(crate) struct Seen {
     waiter: punctual::Waiter,
     pub(crate) statistics: punctual::Statistics,
     lead: Option<Lead>,
-    only_spins: bool,
+    /// How long before its end a wait is the strategy's own; what is earlier only naps.
+    own: Duration,
+    /// Makes the pieces before that. It costs little, whatever the strategy would spin in each.
+    far: Box<punctual::Waiter>,
     begun: Option<Begun>,
 }
 
@@ -237,16 +242,19 @@ impl Lead {
     }
 }
 
-/// Where no signal ends a wait it is made in pieces, between which handlers run.
-const PIECE: Duration = Duration::from_millis(100);
+/// Longer waits of the main thread are made in pieces, between which handlers run: a signal that
+/// comes while the thread does not sleep, or is delivered to another thread, ends no nap.
+const MOST: Duration = Duration::from_millis(50);
 
-/// Whether the system ends naps for signals, or at least from time to time.
-const HEARS_SIGNALS: bool = cfg!(any(
-    target_os = "linux",
-    target_os = "android",
-    target_os = "macos",
-    windows
-));
+/// The length of these pieces. At least the rest of `MOST` is left to the strategy.
+const PIECE: Duration = Duration::from_millis(40);
+
+/// Whether this thread runs Python's signal handlers.
+fn runs_handlers(py: Python<'_>) -> PyResult<bool> {
+    let threading = py.import("threading")?;
+    let main = threading.call_method0("main_thread")?.getattr("ident")?;
+    main.eq(threading.call_method0("get_ident")?)
+}
 
 /// As `_rehearse` of the package does.
 const REHEARSALS: u32 = 2;
@@ -286,14 +294,15 @@ impl Seen {
             waiter,
             statistics: punctual::Statistics::new(),
             lead,
-            only_spins: [Strategy::spin(), Strategy::yield_spin()].contains(&strategy),
+            own: own(&strategy),
+            far: Box::new(build(Strategy::adaptive(0.01)).map_err(raised)?),
             begun: None,
         })
     }
 
     /// Waits without the interpreter's lock until shortly before the deadline, or a little after
-    /// it; a signal handler of Python runs at once, and what it raises ends the wait. Whether
-    /// there is something to rehearse, and time for it.
+    /// it. A signal handler of Python runs within [`MOST`], mostly at once, and what it raises
+    /// ends the wait. Returns whether there is something to rehearse, and time for it.
     pub(crate) fn begin(
         &mut self,
         py: Python<'_>,
@@ -305,13 +314,19 @@ impl Seen {
             .as_ref()
             .map_or(Duration::ZERO, |lead| lead.length);
         let early = deadline.checked_sub(lead).unwrap_or(deadline);
-        let in_pieces = self.only_spins || cancel.is_some() || !HEARS_SIGNALS;
-        let waiter = &mut self.waiter;
+        let is_long = early.saturating_duration_since(Instant::now()) > MOST;
+        let in_pieces = is_long && runs_handlers(py)?;
         let mut before = punctual::Outcome::default();
         let outcome = loop {
-            let piece = match in_pieces {
-                true => early.min(Instant::now() + PIECE),
+            let now = Instant::now();
+            let left = early.saturating_duration_since(now);
+            let piece = match in_pieces && left > MOST {
+                true => now + PIECE,
                 false => early,
+            };
+            let waiter = match piece < early && left > self.own {
+                true => &mut *self.far,
+                false => &mut self.waiter,
             };
             let waited = py.detach(|| match cancel {
                 Some(cancel) => waiter.wait_until(piece, &cancel.0).map(Ok),
@@ -368,6 +383,17 @@ impl Seen {
             black_box(self.statistics.clone()).record(&seen);
         }
         (seen, is_over)
+    }
+}
+
+/// How long before the end of a wait this strategy must be asked, as it may spin from there on.
+fn own(strategy: &Strategy) -> Duration {
+    match StrategySpec::parse(&strategy.to_string(), Defaults::ELSEWHERE) {
+        Ok(StrategySpec::Spin | StrategySpec::YieldSpin) => Duration::MAX,
+        Ok(StrategySpec::FixedMargin { margin, .. }) => {
+            MOST.max(Duration::from(margin).saturating_add(MOST - PIECE))
+        }
+        _ => MOST,
     }
 }
 

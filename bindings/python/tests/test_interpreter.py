@@ -54,6 +54,92 @@ def test_ctrl_c_ends_every_wait() -> None:
         presses.join()
 
 
+STRATEGIES = (
+    ["adaptive-balanced", "adaptive:budget=5%", "adaptive:late=50us/1%", "quantile:weight=10", "system", "max-nap"]
+    + ["precise", "timer", "fixed-margin", "fixed-margin:margin=100ms", "fixed-margin:margin=3600s"]
+    + ["spin", "yield-spin"]
+)
+
+
+@unix
+def test_a_signal_that_ends_no_nap_ends_every_wait() -> None:
+    # The other thread takes it: as if it came while this one does not sleep.
+    ended = python(
+        f"""
+        import signal, threading, time, punctual_time as pt
+        def other():
+            time.sleep(0.005)
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        waits = [pt.sleep] + [pt.Waiter(strategy).sleep for strategy in {STRATEGIES}]
+        waits += [lambda length: pt.Waiter("precise").sleep(length, pt.Cancel())]
+        waits += [lambda length: pt.Rate(1 / length, start_ns=pt.now_ns() + 10**13).sleep()]
+        for wait in waits:
+            thread = threading.Thread(target=other)
+            try:
+                thread.start()
+                wait(3600)
+            except KeyboardInterrupt:
+                print("ended")
+            thread.join()
+        """
+    )
+    assert ended.stdout.split() == ["ended"] * (len(STRATEGIES) + 3), ended.stderr
+
+
+@unix
+def test_doctor_ends_for_a_signal() -> None:
+    class Stop(Exception):
+        pass
+
+    handled = []
+
+    def handle(*_: object) -> None:
+        handled.append(1)
+        # The first of them would do if it ran once, at the end.
+        if len(handled) == 3:
+            raise Stop
+
+    before = signal.signal(signal.SIGALRM, handle)
+    signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+    try:
+        with pytest.raises(Stop):
+            pt.doctor()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_long_waits_in_pieces_are_not_early(strategy: str) -> None:
+    for waiter, cancel in ((pt.Waiter(strategy), None), (pt.Waiter(strategy), pt.Cancel())):
+        deadline = time.monotonic_ns() + 110_000_000
+        outcome = waiter.sleep_until_ns(deadline, cancel)
+        assert time.monotonic_ns() >= deadline
+        assert outcome.slept_ns + outcome.spun_ns <= 110_000_000 + outcome.lateness_ns
+        assert waiter.statistics().waits == 1
+
+
+@unix
+def test_a_handler_that_uses_what_it_interrupts_is_told_so() -> None:
+    waiter, rate = pt.Waiter(), pt.Rate(1e-3, start_ns=pt.now_ns() + 10**13)
+    for wait, use in (
+        (lambda: waiter.sleep(3600), waiter.statistics),
+        (lambda: waiter.sleep(3600), lambda: waiter.sleep(0)),
+        (rate.sleep, rate.books),
+    ):
+        # A signal before the wait raises nothing; there are more of them.
+        before = signal.signal(signal.SIGALRM, lambda *_: use() and None)
+        signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+        try:
+            with pytest.raises(RuntimeError, match="signal handler interrupted: give the handler its own"):
+                wait()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+    # It is nobody's again.
+    waiter.sleep(0)
+
+
 @unix
 def test_a_storm_of_signals_ends_no_wait_early() -> None:
     handled = []
