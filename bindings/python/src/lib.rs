@@ -4,6 +4,7 @@ mod doctor;
 mod guard;
 mod queue;
 mod rate;
+mod runs;
 mod wait;
 
 use pyo3::exceptions::{PyOSError, PyPermissionError, PyRuntimeError, PyValueError};
@@ -27,6 +28,8 @@ mod native {
     use super::queue::{TimerQueue, TimerThread};
     #[pymodule_export]
     use super::rate::{Books, Rate, Tick};
+    #[pymodule_export]
+    use super::runs::check_run;
     #[pymodule_export]
     use super::wait::{
         Cancel, Cancelled, Outcome, Statistics, Waiter, begin_ns, end_ns, loop_ns, now_ns, show_on,

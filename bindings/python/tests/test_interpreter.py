@@ -1,6 +1,7 @@
 """What an interpreter does around a wait: signals, threads, its end, its children, other loops."""
 
 import asyncio
+import json
 import os
 import pathlib
 import re
@@ -438,18 +439,64 @@ def test_guards_hold_or_say_why_not() -> None:
         pt.thread_priority("highest")
 
 
-def test_runs_and_what_is_shown_of_them(tmp_path: pathlib.Path) -> None:
+RUNS = sorted((pathlib.Path(__file__).parents[3] / "runs").rglob("*.json"))
+
+
+@pytest.mark.parametrize("kept", RUNS, ids=[run.stem for run in RUNS])
+def test_runs_that_are_kept_are_read(kept: pathlib.Path) -> None:
+    run = pt.read_run(kept)
+    assert run.rows and run.data["schema"] == "punctual-run/2"
+
+
+def a_run(**changes: object) -> "dict[str, object]":
+    """A Run of the last file, with a row of its own; a field that is None is left out."""
+    head = json.loads(RUNS[-1].read_text(encoding="utf-8"))
+    row = {"experiment": "zero-<b>", "subject": "<i>", "n": 1, "late": [1]}
+    data = {**head, "results": [row], **changes}
+    return {name: value for name, value in data.items() if value is not None}
+
+
+@pytest.mark.parametrize(
+    ["data", "says"],
+    [
+        ({"results": []}, "it has no `schema`.*punctual-run/2"),
+        ({"schema": "other/1", "results": [{"x": 1}]}, "`other/1`.*reads `punctual-run/2`"),
+        (a_run(schema=None), "it has no `schema`.*punctual-run/2"),
+        (a_run(schema="punctual-run/99"), "`punctual-run/99`.*reads `punctual-run/2`"),
+        (a_run(schema="punctual-run/1"), "older.*measure again"),
+        (a_run(schema=2), "invalid type"),
+        (a_run(machine=None), "cannot be read.*machine"),
+        (a_run(results={}), "cannot be read"),
+        (a_run(results=[{"subject": "<i>"}]), "cannot be read.*experiment"),
+        ({"schema": "punctual-run/2", "results": []}, "cannot be read"),
+        ([], "no Run file"),
+        (None, "no Run file"),
+    ],
+)
+def test_what_the_command_refuses_is_refused(data: object, says: str, tmp_path: pathlib.Path) -> None:
     file = tmp_path / "run.json"
-    file.write_text('{"command": "<b>", "results": [{"subject": "<i>", "n": 1, "late": [1]}]}')
-    run = pt.read_run(file)
-    assert run.rows == [{"subject": "<i>", "n": 1}]
-    assert "<i>" not in run._repr_html_() and "&lt;i&gt;" in run._repr_html_()
-    file.write_text("[]")
-    with pytest.raises(ValueError, match="no Run"):
+    file.write_text(json.dumps(data))
+    with pytest.raises(ValueError, match=f"run.json: .*{says}"):
         pt.read_run(file)
-    file.write_text("{")
+    with pytest.raises(ValueError, match=says):
+        pt.Run(data)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"\xff", b'{"schema": "punctual-run/2"'])
+def test_what_is_not_json_is_refused(text: bytes, tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "run.json"
+    file.write_bytes(text)
     with pytest.raises(ValueError, match="run.json"):
         pt.read_run(file)
+
+
+def test_runs_and_what_is_shown_of_them(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps(a_run()), encoding="utf-8-sig")
+    run = pt.read_run(file)
+    assert run.data == a_run()
+    assert run.rows == [{"experiment": "zero-<b>", "subject": "<i>", "n": 1}]
+    assert "<i>" not in run._repr_html_() and "&lt;i&gt;" in run._repr_html_()
     waiter = pt.Waiter()
     waiter.sleep(0)
     assert "<td>1</td>" in waiter.statistics()._repr_html_()
