@@ -7,17 +7,24 @@ use pyo3::prelude::*;
 use crate::wait::{Cancel, Outcome, Seen, Statistics, shift};
 use crate::{Held, raised};
 
+/// A slot of a rate that was waited for.
 #[pyclass(frozen, get_all, module = "punctual_time")]
 pub(crate) struct Tick {
+    /// The number of the slot, from 0. Missed slots have numbers too.
     number: u64,
+    /// The time at which the slot was due, as of `time.monotonic_ns`.
     scheduled_ns: u64,
+    /// The time at which Python continued, as of `time.monotonic_ns`; never before it was due.
     actual_ns: u64,
+    /// The number of slots missed since the tick before, and because of this one.
     missed: u64,
+    /// The wait for it.
     outcome: Py<Outcome>,
 }
 
 #[pymethods]
 impl Tick {
+    /// How long after the slot was due Python continued.
     #[getter]
     fn lateness_ns(&self) -> u64 {
         self.actual_ns.saturating_sub(self.scheduled_ns)
@@ -33,13 +40,20 @@ impl Tick {
     }
 }
 
+/// A count of all slots of a rate: `due` equals `ticks`, `missed` and `owed` together.
 #[pyclass(frozen, get_all, module = "punctual_time")]
 pub(crate) struct Books {
+    /// The slots that were due until the last tick or change.
     due: u64,
+    /// The slots that had a tick.
     ticks: u64,
+    /// The slots that never get a tick.
     missed: u64,
+    /// The slots that were due and still get a tick.
     owed: u64,
+    /// How often the schedule moved: by a late tick with `delay`, a new rate or a reset.
     shifts: u64,
+    /// How far these moved the next slot in all; less than zero if earlier.
     shift_ns: i64,
 }
 

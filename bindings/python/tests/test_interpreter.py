@@ -1,6 +1,9 @@
 """What an interpreter does around a wait: signals, threads, its end, its children, other loops."""
 
+import ast
 import asyncio
+import contextlib
+import inspect
 import json
 import os
 import pathlib
@@ -11,6 +14,7 @@ import sys
 import textwrap
 import threading
 import time
+import typing
 from typing import AsyncIterator
 
 import pytest
@@ -384,6 +388,77 @@ def test_a_tick_that_is_cancelled_is_still_to_come() -> None:
     asyncio.run(asyncio.wait_for(main(), 60))
 
 
+def test_an_async_sleep_of_a_length() -> None:
+    async def main() -> None:
+        begin = pt.now_ns()
+        await pt.async_sleep(0.002)
+        assert pt.now_ns() - begin >= 2_000_000
+        await pt.async_sleep(0)
+        for bad in (-1.0, float("nan")):
+            with pytest.raises(ValueError):
+                await pt.async_sleep(bad)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(pt.async_sleep(float("inf")), 0.001)
+
+    asyncio.run(main())
+
+
+def test_a_rate_of_a_task_has_what_another_has() -> None:
+    def options(of: type) -> "set[str]":
+        return set(inspect.signature(of).parameters)
+
+    assert options(pt.Rate) - options(pt.AsyncRate) == {"strategy", "late_weight"}
+    public = {name for name in vars(pt.Rate) if not name.startswith("_")}
+    assert public <= set(vars(pt.AsyncRate))
+    with pytest.raises(TypeError, match="strategy"):
+        pt.AsyncRate(10, strategy="spin")  # type: ignore[call-arg]
+    rate = pt.AsyncRate(10, "burst", start_ns=pt.now_ns(), poisson_seed=1)
+    rate.set_hz(1e-3)
+    rate.reset()
+    # Its first slot is now.
+    assert rate.try_tick() and rate.remaining() > 0
+
+
+STUB = pathlib.Path(pt.__file__).with_name("_native.pyi")
+
+
+def documented(of: object) -> "dict[str, object]":
+    """What `help` shows of an object, and how it is called."""
+    members = {f"{of.__name__}.{name}": member for name, member in vars(of).items()} if inspect.isclass(of) else {}
+    return {of.__name__: of, **{name: member for name, member in members.items() if not name.split(".")[1].startswith("_")}}
+
+
+@pytest.mark.parametrize("name", pt.__all__)
+def test_help_explains_all_that_is_public(name: str) -> None:
+    for member, of in documented(getattr(pt, name)).items():
+        assert inspect.getdoc(of), member
+
+
+def test_all_types_that_are_returned_can_be_named() -> None:
+    for name in pt.__all__:
+        for member, of in documented(getattr(pt, name)).items():
+            if inspect.isfunction(of):
+                returned = typing.get_type_hints(of)["return"]
+                for one in typing.get_args(returned) or (returned,):
+                    if getattr(one, "__module__", "").startswith("punctual_time"):
+                        assert one.__name__ in pt.__all__, member
+
+
+def test_help_and_the_stub_say_the_same() -> None:
+    compared = 0
+    for stub in ast.parse(STUB.read_text(encoding="utf-8")).body:
+        if not isinstance(stub, ast.ClassDef) or stub.name not in pt.__all__ or stub.name in ("Rate", "Waiter"):
+            continue
+        native = getattr(pt, stub.name)
+        assert ast.get_docstring(stub) == inspect.getdoc(native), stub.name
+        for member in stub.body:
+            if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
+                said = inspect.getdoc(getattr(native, member.name))
+                assert ast.get_docstring(member) == said, f"{stub.name}.{member.name}"
+                compared += 1
+    assert compared > 30
+
+
 def test_a_program_whose_clock_is_another() -> None:
     ended = python(
         """
@@ -512,15 +587,17 @@ def test_doctor_and_bench() -> None:
     assert all(row["early"] == 0 for row in rows if "punctual" in row["way"])
 
 
-def program(readme: pathlib.Path) -> str:
-    block = re.search(r"```python\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL)
-    assert block
-    return block[1]
+def programs(readme: pathlib.Path) -> "list[str]":
+    return re.findall(r"```python\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL)
 
 
 def test_the_programs_of_the_readmes() -> None:
     here = pathlib.Path(__file__).parents[1]
-    exec(program(here / "README.md"), {})
+    names: "dict[str, typing.Any]" = {}
+    for program in programs(here / "README.md"):
+        exec(program, names)
+    with pytest.raises(asyncio.TimeoutError):
+        asyncio.run(asyncio.wait_for(names["control"](contextlib.nullcontext()), 0.01))
     steps = []
 
     def step(missed: int) -> None:
@@ -529,5 +606,5 @@ def test_the_programs_of_the_readmes() -> None:
             raise StopIteration
 
     with pytest.raises(StopIteration):
-        exec(program(here.parents[1] / "README.md"), {"step": step})
+        exec(programs(here.parents[1] / "README.md")[0], {"step": step})
     assert len(steps) == 20

@@ -7,7 +7,7 @@ import atexit
 import os
 import sys
 import threading
-from typing import Any, AsyncIterator, Optional
+from typing import AsyncIterator, Optional
 from weakref import WeakKeyDictionary
 
 from . import _native
@@ -123,6 +123,13 @@ async def _until(deadline: int) -> None:
             timers.cancel(key)
 
 
+async def sleep(seconds: float) -> None:
+    """Waits for so many seconds, as `punctual_time.sleep` does, for a task; the loop goes on."""
+    from . import _NEVER, _length
+
+    await _until(min(_native.now_ns() + _length(seconds), _NEVER))
+
+
 async def sleep_until_ns(t: int) -> None:
     """As `punctual_time.sleep_until_ns`, for a task; the loop goes on."""
     from . import _clamped
@@ -138,15 +145,26 @@ async def sleep_until(t: float) -> None:
 
 
 class AsyncRate:
-    """`Rate` for a task: `await rate.sleep()`, or `async for tick in rate`."""
+    """`Rate` for a task: `await rate.sleep()`, or `async for tick in rate`.
+
+    `missed`, `start_ns` and `poisson_seed` mean what they mean for `Rate`. It has no strategy, as
+    the thread of all async waits wakes the loop.
+    """
+
+    __slots__ = ("_rate",)
 
     def __init__(
-        self, hz: float, missed: str = "skip", *, start_ns: Optional[int] = None, **options: Any
+        self,
+        hz: float,
+        missed: str = "skip",
+        *,
+        start_ns: Optional[int] = None,
+        poisson_seed: Optional[int] = None,
     ) -> None:
         from . import _clamped
 
         start = None if start_ns is None else _clamped(start_ns)
-        self._rate = _native.Rate(hz, missed, start_ns=start, **options)
+        self._rate = _native.Rate(hz, missed, start_ns=start, poisson_seed=poisson_seed)
 
     async def sleep(self) -> _native.Tick:
         """Waits for the next slot.
@@ -163,16 +181,28 @@ class AsyncRate:
             tick = self._rate.try_tick()
         return tick
 
+    def try_tick(self) -> Optional[_native.Tick]:
+        """Returns the next slot if it has passed, without waiting."""
+        return self._rate.try_tick()
+
     def remaining(self) -> float:
-        """Seconds to the next slot."""
+        """Returns the seconds to the next slot."""
         return self._rate.remaining()
 
+    def reset(self) -> None:
+        """Begins anew, now."""
+        self._rate.reset()
+
+    def set_hz(self, hz: float) -> None:
+        """Changes the rate, in phase."""
+        self._rate.set_hz(hz)
+
     def statistics(self) -> _native.Statistics:
-        """How late its ticks were when the task saw them."""
+        """Returns how late its ticks were when the task got them."""
         return self._rate.statistics()
 
     def books(self) -> _native.Books:
-        """What became of all slots."""
+        """Returns a count of all slots: `due` equals `ticks`, `missed` and `owed` together."""
         return self._rate.books()
 
     def __aiter__(self) -> AsyncIterator[_native.Tick]:
