@@ -1,10 +1,12 @@
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use punctual::{Strategy, ns};
 use punctual_core::StrategySpec;
 use punctual_core::strategies::Defaults;
+use pyo3::PyTypeInfo;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
@@ -62,7 +64,8 @@ pub(crate) fn loop_ns(py: Python<'_>, period: u64, waits: usize) -> Vec<u64> {
 }
 
 /// The result of one wait: how late it was, and what it cost.
-#[pyclass(frozen, get_all, module = "punctual_time")]
+#[pyclass(frozen, get_all, eq, hash, module = "punctual_time")]
+#[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Outcome {
     /// How long after its deadline Python continued.
     lateness_ns: u64,
@@ -90,6 +93,34 @@ impl From<punctual::Outcome> for Outcome {
 
 #[pymethods]
 impl Outcome {
+    fn __reduce__(&self, py: Python<'_>) -> Reduced<(u64, u64, u64, u32, bool)> {
+        let fields = (
+            self.lateness_ns,
+            self.slept_ns,
+            self.spun_ns,
+            self.naps,
+            self.hit_budget,
+        );
+        reduced::<Self, _>(py, fields)
+    }
+
+    #[staticmethod]
+    fn _restore(
+        lateness_ns: u64,
+        slept_ns: u64,
+        spun_ns: u64,
+        naps: u32,
+        hit_budget: bool,
+    ) -> Self {
+        Self {
+            lateness_ns,
+            slept_ns,
+            spun_ns,
+            naps,
+            hit_budget,
+        }
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "Outcome(lateness_ns={}, slept_ns={}, spun_ns={}, naps={}, hit_budget={})",
@@ -103,79 +134,163 @@ impl Outcome {
 }
 
 /// The lateness and cost of many waits. Quantiles are up to an eighth too high.
-#[pyclass(frozen, get_all, module = "punctual_time")]
-pub(crate) struct Statistics {
-    /// The number of waits that reached their deadline.
-    waits: u64,
-    /// The number of those whose deadline had passed when they began.
-    past: u64,
-    /// The number of slots that never got a tick.
-    missed: u64,
-    /// How often threads slept in these waits.
-    naps: u64,
-    /// The time in calls that sleep.
-    slept_ns: u64,
-    /// The time spent spinning, which is CPU time.
-    spun_ns: u64,
-    /// The number of waits that would have spun more without their budget.
-    budget_hits: u64,
-    /// The mean lateness.
-    mean_ns: u64,
-    /// The median lateness.
-    p50_ns: u64,
-    /// The 90th percentile of lateness.
-    p90_ns: u64,
-    /// The 99th percentile of lateness.
-    p99_ns: u64,
-    /// The lateness that 999 of 1000 waits do not exceed.
-    p999_ns: u64,
-    /// The largest lateness, which is exact.
-    max_ns: u64,
-}
+///
+/// Those of several threads or processes add up: `+`, `sum()` or `merge`. They can be pickled.
+#[pyclass(eq, module = "punctual_time")]
+#[derive(PartialEq)]
+pub(crate) struct Statistics(punctual::Statistics);
 
 impl From<&punctual::Statistics> for Statistics {
     fn from(seen: &punctual::Statistics) -> Self {
-        let quantile = |q| seen.lateness_quantile(q).map_or(0, as_ns);
-        Self {
-            waits: seen.waits(),
-            past: seen.past(),
-            missed: seen.missed(),
-            naps: seen.naps(),
-            slept_ns: as_ns(seen.slept()),
-            spun_ns: as_ns(seen.spun()),
-            budget_hits: seen.budget_hits(),
-            mean_ns: as_ns(seen.mean_lateness()),
-            p50_ns: quantile(0.5),
-            p90_ns: quantile(0.9),
-            p99_ns: quantile(0.99),
-            p999_ns: quantile(0.999),
-            max_ns: as_ns(seen.max_lateness()),
-        }
+        Self(seen.clone())
     }
 }
 
 impl Statistics {
+    fn quantile_ns(&self, q: f64) -> u64 {
+        self.0.lateness_quantile(q).map_or(0, as_ns)
+    }
+
     fn rows(&self) -> [(&'static str, u64); 13] {
         [
-            ("waits", self.waits),
-            ("past", self.past),
-            ("missed", self.missed),
-            ("naps", self.naps),
-            ("slept_ns", self.slept_ns),
-            ("spun_ns", self.spun_ns),
-            ("budget_hits", self.budget_hits),
-            ("mean_ns", self.mean_ns),
-            ("p50_ns", self.p50_ns),
-            ("p90_ns", self.p90_ns),
-            ("p99_ns", self.p99_ns),
-            ("p999_ns", self.p999_ns),
-            ("max_ns", self.max_ns),
+            ("waits", self.waits()),
+            ("past", self.past()),
+            ("missed", self.missed()),
+            ("naps", self.naps()),
+            ("slept_ns", self.slept_ns()),
+            ("spun_ns", self.spun_ns()),
+            ("budget_hits", self.budget_hits()),
+            ("mean_ns", self.mean_ns()),
+            ("p50_ns", self.p50_ns()),
+            ("p90_ns", self.p90_ns()),
+            ("p99_ns", self.p99_ns()),
+            ("p999_ns", self.p999_ns()),
+            ("max_ns", self.max_ns()),
         ]
     }
 }
 
 #[pymethods]
 impl Statistics {
+    #[new]
+    fn new() -> Self {
+        Self(punctual::Statistics::new())
+    }
+
+    /// The number of waits that reached their deadline.
+    #[getter]
+    fn waits(&self) -> u64 {
+        self.0.waits()
+    }
+
+    /// The number of those whose deadline had passed when they began.
+    #[getter]
+    fn past(&self) -> u64 {
+        self.0.past()
+    }
+
+    /// The number of slots that never got a tick.
+    #[getter]
+    fn missed(&self) -> u64 {
+        self.0.missed()
+    }
+
+    /// How often threads slept in these waits.
+    #[getter]
+    fn naps(&self) -> u64 {
+        self.0.naps()
+    }
+
+    /// The time in calls that sleep.
+    #[getter]
+    fn slept_ns(&self) -> u64 {
+        as_ns(self.0.slept())
+    }
+
+    /// The time spent spinning, which is CPU time.
+    #[getter]
+    fn spun_ns(&self) -> u64 {
+        as_ns(self.0.spun())
+    }
+
+    /// The number of waits that would have spun more without their budget.
+    #[getter]
+    fn budget_hits(&self) -> u64 {
+        self.0.budget_hits()
+    }
+
+    /// The mean lateness.
+    #[getter]
+    fn mean_ns(&self) -> u64 {
+        as_ns(self.0.mean_lateness())
+    }
+
+    /// The median lateness.
+    #[getter]
+    fn p50_ns(&self) -> u64 {
+        self.quantile_ns(0.5)
+    }
+
+    /// The 90th percentile of lateness.
+    #[getter]
+    fn p90_ns(&self) -> u64 {
+        self.quantile_ns(0.9)
+    }
+
+    /// The 99th percentile of lateness.
+    #[getter]
+    fn p99_ns(&self) -> u64 {
+        self.quantile_ns(0.99)
+    }
+
+    /// The lateness that 999 of 1000 waits do not exceed.
+    #[getter]
+    fn p999_ns(&self) -> u64 {
+        self.quantile_ns(0.999)
+    }
+
+    /// The largest lateness, which is exact.
+    #[getter]
+    fn max_ns(&self) -> u64 {
+        as_ns(self.0.max_lateness())
+    }
+
+    /// Adds the waits of another.
+    fn merge(this: &Bound<'_, Self>, other: &Bound<'_, Self>) {
+        // Copied first, as it may be the same.
+        let other = other.borrow().0.clone();
+        this.borrow_mut().0.merge(&other);
+    }
+
+    fn __add__(&self, other: &Self) -> Self {
+        let mut both = self.0.clone();
+        both.merge(&other.0);
+        Self(both)
+    }
+
+    /// `sum()` begins with the number 0.
+    fn __radd__(&self, py: Python<'_>, other: i64) -> PyResult<Py<PyAny>> {
+        match other {
+            0 => Ok(Py::new(py, Self::from(&self.0))?.into_any()),
+            _ => Ok(py.NotImplemented()),
+        }
+    }
+
+    /// Returns all numbers by name, as a row of a table.
+    fn asdict(&self) -> BTreeMap<&'static str, u64> {
+        self.rows().into_iter().collect()
+    }
+
+    fn __reduce__(&self, py: Python<'_>) -> Reduced<(String,)> {
+        let state = serde_json::to_string(&self.0).map_err(invalid)?;
+        reduced::<Self, _>(py, (state,))
+    }
+
+    #[staticmethod]
+    fn _restore(state: &str) -> PyResult<Self> {
+        serde_json::from_str(state).map(Self).map_err(invalid)
+    }
+
     fn __repr__(&self) -> String {
         let rows = self.rows().map(|(name, value)| format!("{name}={value}"));
         format!("Statistics({})", rows.join(", "))
@@ -187,6 +302,18 @@ impl Statistics {
             .map(|(name, value)| format!("<tr><th>{name}</th><td>{value}</td></tr>"));
         format!("<table>{}</table>", rows.concat())
     }
+}
+
+/// A pickle: the function that makes a value of the class again, and its arguments.
+pub(crate) type Reduced<F> = PyResult<(Py<PyAny>, F)>;
+
+pub(crate) fn reduced<T: PyTypeInfo, F>(py: Python<'_>, fields: F) -> Reduced<F> {
+    let restore = py.get_type::<T>().getattr("_restore")?;
+    Ok((restore.unbind(), fields))
+}
+
+fn invalid(why: serde_json::Error) -> PyErr {
+    PyValueError::new_err(format!("no pickle of these statistics: {why}"))
 }
 
 /// Ends waits before their deadline, from any thread: they raise `Cancelled`.

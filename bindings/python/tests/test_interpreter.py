@@ -2,11 +2,15 @@
 
 import ast
 import asyncio
+import concurrent.futures
 import contextlib
+import copy
 import inspect
 import json
+import multiprocessing
 import os
 import pathlib
+import pickle
 import re
 import signal
 import subprocess
@@ -575,6 +579,66 @@ def test_runs_and_what_is_shown_of_them(tmp_path: pathlib.Path) -> None:
     waiter = pt.Waiter()
     waiter.sleep(0)
     assert "<td>1</td>" in waiter.statistics()._repr_html_()
+
+
+def waited(*behind: float) -> pt.Statistics:
+    """Statistics of waits, each so many seconds late; and of slots that were missed."""
+    rate = pt.Rate(100, start_ns=pt.now_ns() - 10**8)
+    rate.sleep()
+    waiter = pt.Waiter()
+    for seconds in behind:
+        waiter.sleep_until_ns(pt.now_ns() - round(seconds * 1e9))
+    return waiter.statistics() + rate.statistics()
+
+
+def test_statistics_of_worker_processes_come_back_and_add_up() -> None:
+    # Both ways to have workers: what they return is pickled.
+    with concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as workers:
+        parts = list(workers.map(waited, [0.0, 1.0, 2.0]))
+    whole = sum(parts)
+    assert isinstance(whole, pt.Statistics)
+    for name, total in whole.asdict().items():
+        each = [part.asdict()[name] for part in parts]
+        assert getattr(whole, name) == total
+        if name == "max_ns":
+            assert total == max(each) >= 2e9
+        elif name in ("mean_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns"):
+            assert min(each) <= total <= max(each)
+        else:
+            assert total == sum(each)
+    assert whole.waits == 6 and whole.missed >= 3
+
+
+def test_a_pickle_is_the_same_again() -> None:
+    rate = pt.Rate(1000, start_ns=pt.now_ns() - 10**8)
+    tick = rate.sleep()
+    for one in (waited(0.5, 1.5), pt.Statistics(), tick, tick.outcome, rate.books(), pt.sleep(0)):
+        for again in [copy.copy(one), copy.deepcopy(one)] + [
+            pickle.loads(pickle.dumps(one, protocol)) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
+        ]:
+            assert again == one and again is not one and repr(again) == repr(one)
+            assert type(again) is type(one)
+    assert len({tick, pickle.loads(pickle.dumps(tick)), rate.sleep()}) == 2
+    run = pickle.loads(pickle.dumps(pt.Run(a_run())))  # type: ignore[arg-type]
+    assert run.data == a_run()
+    # What waits belongs to its process.
+    for handle in (pt.Waiter(), pt.Rate(1), pt.AsyncRate(1), pt.Cancel(), pt.TimerQueue()):
+        with pytest.raises(TypeError, match="pickle"):
+            pickle.dumps(handle)
+
+
+def test_statistics_are_merged() -> None:
+    one, other = waited(0.5), waited(1.5, 0.0)
+    both = one + other
+    assert both == other + one != one
+    assert sum([one, other], pt.Statistics()) == both
+    one.merge(other)
+    assert one == both
+    one.merge(one)
+    assert one.waits == 2 * both.waits and one.p50_ns == both.p50_ns
+    for no_statistics in (lambda: one + 1, lambda: 1 + one, lambda: one.merge(1)):
+        with pytest.raises(TypeError):
+            no_statistics()
 
 
 def test_doctor_and_bench() -> None:

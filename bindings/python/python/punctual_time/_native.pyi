@@ -58,7 +58,11 @@ class Outcome:
 
 @final
 class Statistics:
-    """The lateness and cost of many waits. Quantiles are up to an eighth too high."""
+    """The lateness and cost of many waits. Quantiles are up to an eighth too high.
+
+    Those of several threads or processes add up: `+`, `sum()` or `merge`. They can be pickled.
+    """
+    def __new__(cls) -> Statistics: ...
     @property
     def waits(self) -> int:
         """The number of waits that reached their deadline."""
@@ -98,6 +102,12 @@ class Statistics:
     @property
     def max_ns(self) -> int:
         """The largest lateness, which is exact."""
+    def merge(self, other: Statistics) -> None:
+        """Adds the waits of another."""
+    def asdict(self) -> dict[str, int]:
+        """Returns all numbers by name, as a row of a table."""
+    def __add__(self, other: Statistics, /) -> Statistics: ...
+    def __radd__(self, other: int, /) -> Statistics: ...
     def _repr_html_(self) -> str: ...
 
 @final
