@@ -402,7 +402,10 @@ const PIECE: Duration = Duration::from_millis(40);
 
 /// Whether this thread runs Python's signal handlers.
 fn runs_handlers(py: Python<'_>) -> PyResult<bool> {
-    let threading = py.import("threading")?;
+    // At the end of the interpreter there may be none.
+    let Ok(threading) = py.import("threading") else {
+        return Ok(false);
+    };
     let main = threading.call_method0("main_thread")?.getattr("ident")?;
     main.eq(threading.call_method0("get_ident")?)
 }
