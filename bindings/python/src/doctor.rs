@@ -9,11 +9,22 @@ use pyo3::prelude::*;
 #[pyfunction]
 pub(crate) fn doctor(py: Python<'_>, quick: bool) -> PyResult<(String, String)> {
     py.detach(|| {
-        let mut machine = HostMachine::new(Stop::default());
+        let stop = Stop::default();
+        let mut raised = None;
+        let mut machine = HostMachine::new(stop.clone());
         let examined = Examined::here(None);
         let pace = if quick { Pace::Quick } else { Pace::Usual };
         let cases = examined.cases(&machine, pace);
-        let results = examine(&examined, &mut machine, &cases, ROUNDS, &mut |_| ());
+        // Between what it measures, signal handlers run; what they raise ends it.
+        let results = examine(&examined, &mut machine, &cases, ROUNDS, &mut |_| {
+            if let Err(why) = Python::attach(|py| py.check_signals()) {
+                raised = Some(why);
+                stop.request();
+            }
+        });
+        if let Some(why) = raised {
+            return Err(why);
+        }
         let results = results.map_err(|why| PyOSError::new_err(why.to_string()))?;
         if let Some(refusal) = &results.end.failed {
             return Err(PyOSError::new_err(refusal.to_string()));

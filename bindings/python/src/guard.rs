@@ -29,7 +29,10 @@ enum Other {
     Priority(ThreadPriority),
 }
 
-/// A context manager, of the thread that made it: what it changes may be that thread's.
+/// A change of how the system treats waiting, for as long as a `with` block lasts.
+///
+/// `timer_resolution`, `timer_slack` and others return one. Only the thread that made it may
+/// use it, as the change may be that thread's.
 #[pyclass(unsendable, module = "punctual_time")]
 pub(crate) struct Guard {
     asked: Asked,
@@ -65,6 +68,7 @@ impl Guard {
         Ok(Self { asked, held: None })
     }
 
+    /// Makes the change.
     fn __enter__(mut this: PyRefMut<'_, Self>) -> PyResult<PyRefMut<'_, Self>> {
         if this.held.is_some() {
             return Err(PyRuntimeError::new_err("it is held already"));
@@ -86,11 +90,12 @@ impl Guard {
         Ok(this)
     }
 
+    /// Takes the change back.
     fn __exit__(&mut self, _kind: Py<PyAny>, _value: Py<PyAny>, _trace: Py<PyAny>) {
         self.held = None;
     }
 
-    /// What was granted, if that is told.
+    /// The length that the system granted, if it says so; `None` outside of the `with` block.
     #[getter]
     fn granted_ns(&self) -> PyResult<Option<u64>> {
         Ok(match &self.held {

@@ -15,6 +15,9 @@ use pyo3::prelude::*;
 use crate::Held;
 use crate::wait::shift;
 
+/// Many timers in a loop of the caller's, without a thread.
+///
+/// Times are nanoseconds on any clock; without a time `advance` reads `time.monotonic_ns`.
 #[pyclass(frozen, module = "punctual_time")]
 pub(crate) struct TimerQueue(Held<punctual_timers::TimerQueue<Py<PyAny>>>);
 
@@ -25,6 +28,9 @@ impl TimerQueue {
         Self(Held::new(punctual_timers::TimerQueue::new()))
     }
 
+    /// Adds a timer that calls `callback` with its time, from `earliest_ns` to `tolerance_ns` later.
+    ///
+    /// Returns a key to cancel it with.
     #[pyo3(signature = (earliest_ns, callback, tolerance_ns=0))]
     fn insert(&self, earliest_ns: u64, callback: Py<PyAny>, tolerance_ns: u64) -> PyResult<u64> {
         let tolerance = Duration::from_nanos(tolerance_ns);
@@ -32,16 +38,19 @@ impl TimerQueue {
         Ok(self.0.hold()?.insert(window, callback).to_bits())
     }
 
+    /// Removes a timer. Returns whether it was still waiting.
     fn cancel(&self, key: u64) -> PyResult<bool> {
         let cancelled = self.0.hold()?.cancel(Key::from_bits(key));
         Ok(cancelled.is_some())
     }
 
+    /// The time at which to call `advance` next; `None` if no timer waits.
     #[getter]
     fn next_wake_ns(&self) -> PyResult<Option<u64>> {
         Ok(self.0.hold()?.next_wake().map(Time::as_ns))
     }
 
+    /// Calls the callbacks that are due. Returns how many it called.
     #[pyo3(signature = (now_ns=None))]
     fn advance(&self, py: Python<'_>, now_ns: Option<u64>) -> PyResult<u64> {
         let now = match now_ns {
@@ -61,6 +70,7 @@ impl TimerQueue {
         }
     }
 
+    /// The number of timers that wait.
     fn __len__(&self) -> PyResult<usize> {
         Ok(self.0.hold()?.len())
     }

@@ -1,23 +1,84 @@
+use std::hash::{Hash, Hasher};
 use std::time::Instant;
 
 use punctual::{MissedTickBehavior, Pacer, Period, ns};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::wait::{Cancel, Outcome, Seen, Statistics, shift};
+use crate::wait::{Cancel, Outcome, Reduced, Seen, Statistics, reduced, shift};
 use crate::{Held, raised};
 
-#[pyclass(frozen, get_all, module = "punctual_time")]
+/// A slot of a rate that was waited for.
+#[pyclass(frozen, get_all, eq, hash, module = "punctual_time")]
 pub(crate) struct Tick {
+    /// The number of the slot, from 0. Missed slots have numbers too.
     number: u64,
+    /// The time at which the slot was due, as of `time.monotonic_ns`.
     scheduled_ns: u64,
+    /// The time at which Python continued, as of `time.monotonic_ns`; never before it was due.
     actual_ns: u64,
+    /// The number of slots missed since the tick before, and because of this one.
     missed: u64,
+    /// The wait for it.
     outcome: Py<Outcome>,
+}
+
+impl Tick {
+    fn parts(&self) -> (u64, u64, u64, u64, &Outcome) {
+        let outcome = self.outcome.get();
+        (
+            self.number,
+            self.scheduled_ns,
+            self.actual_ns,
+            self.missed,
+            outcome,
+        )
+    }
+}
+
+impl PartialEq for Tick {
+    fn eq(&self, other: &Self) -> bool {
+        self.parts() == other.parts()
+    }
+}
+
+impl Hash for Tick {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.parts().hash(state);
+    }
 }
 
 #[pymethods]
 impl Tick {
+    fn __reduce__(&self, py: Python<'_>) -> Reduced<(u64, u64, u64, u64, Py<Outcome>)> {
+        let fields = (
+            self.number,
+            self.scheduled_ns,
+            self.actual_ns,
+            self.missed,
+            self.outcome.clone_ref(py),
+        );
+        reduced::<Self, _>(py, fields)
+    }
+
+    #[staticmethod]
+    fn _restore(
+        number: u64,
+        scheduled_ns: u64,
+        actual_ns: u64,
+        missed: u64,
+        outcome: Py<Outcome>,
+    ) -> Self {
+        Self {
+            number,
+            scheduled_ns,
+            actual_ns,
+            missed,
+            outcome,
+        }
+    }
+
+    /// How long after the slot was due Python continued.
     #[getter]
     fn lateness_ns(&self) -> u64 {
         self.actual_ns.saturating_sub(self.scheduled_ns)
@@ -33,18 +94,50 @@ impl Tick {
     }
 }
 
-#[pyclass(frozen, get_all, module = "punctual_time")]
+/// A count of all slots of a rate: `due` equals `ticks`, `missed` and `owed` together.
+#[pyclass(frozen, get_all, eq, hash, module = "punctual_time")]
+#[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Books {
+    /// The slots that were due until the last tick or change.
     due: u64,
+    /// The slots that had a tick.
     ticks: u64,
+    /// The slots that never get a tick.
     missed: u64,
+    /// The slots that were due and still get a tick.
     owed: u64,
+    /// How often the schedule moved: by a late tick with `delay`, a new rate or a reset.
     shifts: u64,
+    /// How far these moved the next slot in all; less than zero if earlier.
     shift_ns: i64,
 }
 
 #[pymethods]
 impl Books {
+    fn __reduce__(&self, py: Python<'_>) -> Reduced<(u64, u64, u64, u64, u64, i64)> {
+        let fields = (
+            self.due,
+            self.ticks,
+            self.missed,
+            self.owed,
+            self.shifts,
+            self.shift_ns,
+        );
+        reduced::<Self, _>(py, fields)
+    }
+
+    #[staticmethod]
+    fn _restore(due: u64, ticks: u64, missed: u64, owed: u64, shifts: u64, shift_ns: i64) -> Self {
+        Self {
+            due,
+            ticks,
+            missed,
+            owed,
+            shifts,
+            shift_ns,
+        }
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "Books(due={}, ticks={}, missed={}, owed={})",

@@ -1,8 +1,12 @@
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use punctual::{Strategy, ns};
+use punctual_core::StrategySpec;
+use punctual_core::strategies::Defaults;
+use pyo3::PyTypeInfo;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
@@ -59,12 +63,19 @@ pub(crate) fn loop_ns(py: Python<'_>, period: u64, waits: usize) -> Vec<u64> {
     })
 }
 
-#[pyclass(frozen, get_all, module = "punctual_time")]
+/// The result of one wait: how late it was, and what it cost.
+#[pyclass(frozen, get_all, eq, hash, module = "punctual_time")]
+#[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Outcome {
+    /// How long after its deadline Python continued.
     lateness_ns: u64,
+    /// The time in calls that sleep.
     slept_ns: u64,
+    /// The time spent spinning, which is CPU time.
     spun_ns: u64,
+    /// How often the thread slept.
     naps: u32,
+    /// Whether the wait would have spun more without its budget.
     hit_budget: bool,
 }
 
@@ -82,6 +93,34 @@ impl From<punctual::Outcome> for Outcome {
 
 #[pymethods]
 impl Outcome {
+    fn __reduce__(&self, py: Python<'_>) -> Reduced<(u64, u64, u64, u32, bool)> {
+        let fields = (
+            self.lateness_ns,
+            self.slept_ns,
+            self.spun_ns,
+            self.naps,
+            self.hit_budget,
+        );
+        reduced::<Self, _>(py, fields)
+    }
+
+    #[staticmethod]
+    fn _restore(
+        lateness_ns: u64,
+        slept_ns: u64,
+        spun_ns: u64,
+        naps: u32,
+        hit_budget: bool,
+    ) -> Self {
+        Self {
+            lateness_ns,
+            slept_ns,
+            spun_ns,
+            naps,
+            hit_budget,
+        }
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "Outcome(lateness_ns={}, slept_ns={}, spun_ns={}, naps={}, hit_budget={})",
@@ -94,66 +133,164 @@ impl Outcome {
     }
 }
 
-#[pyclass(frozen, get_all, module = "punctual_time")]
-pub(crate) struct Statistics {
-    waits: u64,
-    past: u64,
-    missed: u64,
-    naps: u64,
-    slept_ns: u64,
-    spun_ns: u64,
-    budget_hits: u64,
-    mean_ns: u64,
-    p50_ns: u64,
-    p90_ns: u64,
-    p99_ns: u64,
-    p999_ns: u64,
-    max_ns: u64,
-}
+/// The lateness and cost of many waits. Quantiles are up to an eighth too high.
+///
+/// Those of several threads or processes add up: `+`, `sum()` or `merge`. They can be pickled.
+#[pyclass(eq, module = "punctual_time")]
+#[derive(PartialEq)]
+pub(crate) struct Statistics(punctual::Statistics);
 
 impl From<&punctual::Statistics> for Statistics {
     fn from(seen: &punctual::Statistics) -> Self {
-        let quantile = |q| seen.lateness_quantile(q).map_or(0, as_ns);
-        Self {
-            waits: seen.waits(),
-            past: seen.past(),
-            missed: seen.missed(),
-            naps: seen.naps(),
-            slept_ns: as_ns(seen.slept()),
-            spun_ns: as_ns(seen.spun()),
-            budget_hits: seen.budget_hits(),
-            mean_ns: as_ns(seen.mean_lateness()),
-            p50_ns: quantile(0.5),
-            p90_ns: quantile(0.9),
-            p99_ns: quantile(0.99),
-            p999_ns: quantile(0.999),
-            max_ns: as_ns(seen.max_lateness()),
-        }
+        Self(seen.clone())
     }
 }
 
 impl Statistics {
+    fn quantile_ns(&self, q: f64) -> u64 {
+        self.0.lateness_quantile(q).map_or(0, as_ns)
+    }
+
     fn rows(&self) -> [(&'static str, u64); 13] {
         [
-            ("waits", self.waits),
-            ("past", self.past),
-            ("missed", self.missed),
-            ("naps", self.naps),
-            ("slept_ns", self.slept_ns),
-            ("spun_ns", self.spun_ns),
-            ("budget_hits", self.budget_hits),
-            ("mean_ns", self.mean_ns),
-            ("p50_ns", self.p50_ns),
-            ("p90_ns", self.p90_ns),
-            ("p99_ns", self.p99_ns),
-            ("p999_ns", self.p999_ns),
-            ("max_ns", self.max_ns),
+            ("waits", self.waits()),
+            ("past", self.past()),
+            ("missed", self.missed()),
+            ("naps", self.naps()),
+            ("slept_ns", self.slept_ns()),
+            ("spun_ns", self.spun_ns()),
+            ("budget_hits", self.budget_hits()),
+            ("mean_ns", self.mean_ns()),
+            ("p50_ns", self.p50_ns()),
+            ("p90_ns", self.p90_ns()),
+            ("p99_ns", self.p99_ns()),
+            ("p999_ns", self.p999_ns()),
+            ("max_ns", self.max_ns()),
         ]
     }
 }
 
 #[pymethods]
 impl Statistics {
+    #[new]
+    fn new() -> Self {
+        Self(punctual::Statistics::new())
+    }
+
+    /// The number of waits that reached their deadline.
+    #[getter]
+    fn waits(&self) -> u64 {
+        self.0.waits()
+    }
+
+    /// The number of those whose deadline had passed when they began.
+    #[getter]
+    fn past(&self) -> u64 {
+        self.0.past()
+    }
+
+    /// The number of slots that never got a tick.
+    #[getter]
+    fn missed(&self) -> u64 {
+        self.0.missed()
+    }
+
+    /// How often threads slept in these waits.
+    #[getter]
+    fn naps(&self) -> u64 {
+        self.0.naps()
+    }
+
+    /// The time in calls that sleep.
+    #[getter]
+    fn slept_ns(&self) -> u64 {
+        as_ns(self.0.slept())
+    }
+
+    /// The time spent spinning, which is CPU time.
+    #[getter]
+    fn spun_ns(&self) -> u64 {
+        as_ns(self.0.spun())
+    }
+
+    /// The number of waits that would have spun more without their budget.
+    #[getter]
+    fn budget_hits(&self) -> u64 {
+        self.0.budget_hits()
+    }
+
+    /// The mean lateness.
+    #[getter]
+    fn mean_ns(&self) -> u64 {
+        as_ns(self.0.mean_lateness())
+    }
+
+    /// The median lateness.
+    #[getter]
+    fn p50_ns(&self) -> u64 {
+        self.quantile_ns(0.5)
+    }
+
+    /// The 90th percentile of lateness.
+    #[getter]
+    fn p90_ns(&self) -> u64 {
+        self.quantile_ns(0.9)
+    }
+
+    /// The 99th percentile of lateness.
+    #[getter]
+    fn p99_ns(&self) -> u64 {
+        self.quantile_ns(0.99)
+    }
+
+    /// The lateness that 999 of 1000 waits do not exceed.
+    #[getter]
+    fn p999_ns(&self) -> u64 {
+        self.quantile_ns(0.999)
+    }
+
+    /// The largest lateness, which is exact.
+    #[getter]
+    fn max_ns(&self) -> u64 {
+        as_ns(self.0.max_lateness())
+    }
+
+    /// Adds the waits of another.
+    fn merge(this: &Bound<'_, Self>, other: &Bound<'_, Self>) {
+        // Copied first, as it may be the same.
+        let other = other.borrow().0.clone();
+        this.borrow_mut().0.merge(&other);
+    }
+
+    fn __add__(&self, other: &Self) -> Self {
+        let mut both = self.0.clone();
+        both.merge(&other.0);
+        Self(both)
+    }
+
+    /// `sum()` begins with the number 0.
+    fn __radd__(&self, py: Python<'_>, other: i64) -> PyResult<Py<PyAny>> {
+        match other {
+            0 => Ok(Py::new(py, Self::from(&self.0))?.into_any()),
+            _ => Ok(py.NotImplemented()),
+        }
+    }
+
+    /// Returns all numbers by name, as a row of a table.
+    fn asdict(&self) -> BTreeMap<&'static str, u64> {
+        self.rows().into_iter().collect()
+    }
+
+    fn __reduce__(&self, py: Python<'_>) -> Reduced<(String,)> {
+        let state = serde_json::to_string(&self.0).map_err(invalid)?;
+        reduced::<Self, _>(py, (state,))
+    }
+
+    #[staticmethod]
+    fn _restore(state: &str) -> PyResult<Self> {
+        serde_json::from_str(state).map(Self).map_err(invalid)
+    }
+
     fn __repr__(&self) -> String {
         let rows = self.rows().map(|(name, value)| format!("{name}={value}"));
         format!("Statistics({})", rows.join(", "))
@@ -167,6 +304,19 @@ impl Statistics {
     }
 }
 
+/// A pickle: the function that makes a value of the class again, and its arguments.
+pub(crate) type Reduced<F> = PyResult<(Py<PyAny>, F)>;
+
+pub(crate) fn reduced<T: PyTypeInfo, F>(py: Python<'_>, fields: F) -> Reduced<F> {
+    let restore = py.get_type::<T>().getattr("_restore")?;
+    Ok((restore.unbind(), fields))
+}
+
+fn invalid(why: serde_json::Error) -> PyErr {
+    PyValueError::new_err(format!("no pickle of these statistics: {why}"))
+}
+
+/// Ends waits before their deadline, from any thread: they raise `Cancelled`.
 #[pyclass(frozen, module = "punctual_time")]
 pub(crate) struct Cancel(pub(crate) punctual::Cancel);
 
@@ -177,14 +327,17 @@ impl Cancel {
         Self(punctual::Cancel::new())
     }
 
+    /// Ends all waits that use it, and those that begin later.
     fn cancel(&self) {
         self.0.cancel();
     }
 
+    /// Lets waits that begin later wait again.
     fn reset(&self) {
         self.0.reset();
     }
 
+    /// Whether `cancel` was called since the last `reset`.
     #[getter]
     fn is_cancelled(&self) -> bool {
         self.0.is_cancelled()
@@ -201,7 +354,10 @@ pub(crate) struct Seen {
     waiter: punctual::Waiter,
     pub(crate) statistics: punctual::Statistics,
     lead: Option<Lead>,
-    only_spins: bool,
+    /// How long before its end a wait is the strategy's own; what is earlier only naps.
+    own: Duration,
+    /// Makes the pieces before that. It costs little, whatever the strategy would spin in each.
+    far: Box<punctual::Waiter>,
     begun: Option<Begun>,
 }
 
@@ -237,16 +393,22 @@ impl Lead {
     }
 }
 
-/// Where no signal ends a wait it is made in pieces, between which handlers run.
-const PIECE: Duration = Duration::from_millis(100);
+/// Longer waits of the main thread are made in pieces, between which handlers run: a signal that
+/// comes while the thread does not sleep, or is delivered to another thread, ends no nap.
+const MOST: Duration = Duration::from_millis(50);
 
-/// Whether the system ends naps for signals, or at least from time to time.
-const HEARS_SIGNALS: bool = cfg!(any(
-    target_os = "linux",
-    target_os = "android",
-    target_os = "macos",
-    windows
-));
+/// The length of these pieces. At least the rest of `MOST` is left to the strategy.
+const PIECE: Duration = Duration::from_millis(40);
+
+/// Whether this thread runs Python's signal handlers.
+fn runs_handlers(py: Python<'_>) -> PyResult<bool> {
+    // At the end of the interpreter there may be none.
+    let Ok(threading) = py.import("threading") else {
+        return Ok(false);
+    };
+    let main = threading.call_method0("main_thread")?.getattr("ident")?;
+    main.eq(threading.call_method0("get_ident")?)
+}
 
 /// As `_rehearse` of the package does.
 const REHEARSALS: u32 = 2;
@@ -286,14 +448,15 @@ impl Seen {
             waiter,
             statistics: punctual::Statistics::new(),
             lead,
-            only_spins: [Strategy::spin(), Strategy::yield_spin()].contains(&strategy),
+            own: own(&strategy),
+            far: Box::new(build(Strategy::adaptive(0.01)).map_err(raised)?),
             begun: None,
         })
     }
 
     /// Waits without the interpreter's lock until shortly before the deadline, or a little after
-    /// it; a signal handler of Python runs at once, and what it raises ends the wait. Whether
-    /// there is something to rehearse, and time for it.
+    /// it. A signal handler of Python runs within [`MOST`], mostly at once, and what it raises
+    /// ends the wait. Returns whether there is something to rehearse, and time for it.
     pub(crate) fn begin(
         &mut self,
         py: Python<'_>,
@@ -305,13 +468,19 @@ impl Seen {
             .as_ref()
             .map_or(Duration::ZERO, |lead| lead.length);
         let early = deadline.checked_sub(lead).unwrap_or(deadline);
-        let in_pieces = self.only_spins || cancel.is_some() || !HEARS_SIGNALS;
-        let waiter = &mut self.waiter;
+        let is_long = early.saturating_duration_since(Instant::now()) > MOST;
+        let in_pieces = is_long && runs_handlers(py)?;
         let mut before = punctual::Outcome::default();
         let outcome = loop {
-            let piece = match in_pieces {
-                true => early.min(Instant::now() + PIECE),
+            let now = Instant::now();
+            let left = early.saturating_duration_since(now);
+            let piece = match in_pieces && left > MOST {
+                true => now + PIECE,
                 false => early,
+            };
+            let waiter = match piece < early && left > self.own {
+                true => &mut *self.far,
+                false => &mut self.waiter,
             };
             let waited = py.detach(|| match cancel {
                 Some(cancel) => waiter.wait_until(piece, &cancel.0).map(Ok),
@@ -368,6 +537,17 @@ impl Seen {
             black_box(self.statistics.clone()).record(&seen);
         }
         (seen, is_over)
+    }
+}
+
+/// How long before the end of a wait this strategy must be asked, as it may spin from there on.
+fn own(strategy: &Strategy) -> Duration {
+    match StrategySpec::parse(&strategy.to_string(), Defaults::ELSEWHERE) {
+        Ok(StrategySpec::Spin | StrategySpec::YieldSpin) => Duration::MAX,
+        Ok(StrategySpec::FixedMargin { margin, .. }) => {
+            MOST.max(Duration::from(margin).saturating_add(MOST - PIECE))
+        }
+        _ => MOST,
     }
 }
 

@@ -1,8 +1,16 @@
 """What an interpreter does around a wait: signals, threads, its end, its children, other loops."""
 
+import ast
 import asyncio
+import concurrent.futures
+import contextlib
+import copy
+import inspect
+import json
+import multiprocessing
 import os
 import pathlib
+import pickle
 import re
 import signal
 import subprocess
@@ -10,6 +18,8 @@ import sys
 import textwrap
 import threading
 import time
+import typing
+from typing import AsyncIterator
 
 import pytest
 
@@ -51,6 +61,92 @@ def test_ctrl_c_ends_every_wait() -> None:
             finally:
                 stop.set()
         presses.join()
+
+
+STRATEGIES = (
+    ["adaptive-balanced", "adaptive:budget=5%", "adaptive:late=50us/1%", "quantile:weight=10", "system", "max-nap"]
+    + ["precise", "timer", "fixed-margin", "fixed-margin:margin=100ms", "fixed-margin:margin=3600s"]
+    + ["spin", "yield-spin"]
+)
+
+
+@unix
+def test_a_signal_that_ends_no_nap_ends_every_wait() -> None:
+    # The other thread takes it: as if it came while this one does not sleep.
+    ended = python(
+        f"""
+        import signal, threading, time, punctual_time as pt
+        def other():
+            time.sleep(0.005)
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        waits = [pt.sleep] + [pt.Waiter(strategy).sleep for strategy in {STRATEGIES}]
+        waits += [lambda length: pt.Waiter("precise").sleep(length, pt.Cancel())]
+        waits += [lambda length: pt.Rate(1 / length, start_ns=pt.now_ns() + 10**13).sleep()]
+        for wait in waits:
+            thread = threading.Thread(target=other)
+            try:
+                thread.start()
+                wait(3600)
+            except KeyboardInterrupt:
+                print("ended")
+            thread.join()
+        """
+    )
+    assert ended.stdout.split() == ["ended"] * (len(STRATEGIES) + 3), ended.stderr
+
+
+@unix
+def test_doctor_ends_for_a_signal() -> None:
+    class Stop(Exception):
+        pass
+
+    handled = []
+
+    def handle(*_: object) -> None:
+        handled.append(1)
+        # The first of them would do if it ran once, at the end.
+        if len(handled) == 3:
+            raise Stop
+
+    before = signal.signal(signal.SIGALRM, handle)
+    signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+    try:
+        with pytest.raises(Stop):
+            pt.doctor()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_long_waits_in_pieces_are_not_early(strategy: str) -> None:
+    for waiter, cancel in ((pt.Waiter(strategy), None), (pt.Waiter(strategy), pt.Cancel())):
+        deadline = time.monotonic_ns() + 110_000_000
+        outcome = waiter.sleep_until_ns(deadline, cancel)
+        assert time.monotonic_ns() >= deadline
+        assert outcome.slept_ns + outcome.spun_ns <= 110_000_000 + outcome.lateness_ns
+        assert waiter.statistics().waits == 1
+
+
+@unix
+def test_a_handler_that_uses_what_it_interrupts_is_told_so() -> None:
+    waiter, rate = pt.Waiter(), pt.Rate(1e-3, start_ns=pt.now_ns() + 10**13)
+    for wait, use in (
+        (lambda: waiter.sleep(3600), waiter.statistics),
+        (lambda: waiter.sleep(3600), lambda: waiter.sleep(0)),
+        (rate.sleep, rate.books),
+    ):
+        # A signal before the wait raises nothing; the timer sends more.
+        before = signal.signal(signal.SIGALRM, lambda *_: use() and None)
+        signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+        try:
+            with pytest.raises(RuntimeError, match="signal handler interrupted: give the handler its own"):
+                wait()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+    # It is nobody's again.
+    waiter.sleep(0)
 
 
 @unix
@@ -216,6 +312,158 @@ def test_a_task_that_is_cancelled_and_a_rate() -> None:
     asyncio.run(main())
 
 
+def late_ticks(by_for: bool) -> "AsyncIterator[int]":
+    """Ticks that are all due already; so many take far longer than 100 us."""
+    rate = pt.AsyncRate(1e6, "burst", start_ns=pt.now_ns() - 10**9)
+
+    async def looped() -> "AsyncIterator[int]":
+        if by_for:
+            async for tick in rate:
+                yield tick.number
+        else:
+            while True:
+                yield (await rate.sleep()).number
+
+    return looped()
+
+
+@pytest.mark.parametrize("by_for", [True, False])
+def test_a_rate_that_is_always_late_gives_way(by_for: bool) -> None:
+    async def main() -> None:
+        turns = []
+
+        async def other() -> None:
+            while True:
+                turns.append(1)
+                await asyncio.sleep(0)
+
+        async def hog() -> None:
+            async for number in late_ticks(by_for):
+                assert number < 100_000, "it lets nobody run"
+
+        # What another task does arrives, ...
+        beside = asyncio.ensure_future(other())
+        task = asyncio.ensure_future(hog())
+        while len(turns) < 5:
+            await asyncio.sleep(0)
+        # ... a cancellation, ...
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        beside.cancel()
+        # ... and a time-out.
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(hog(), 0.001)
+
+    asyncio.run(main())
+
+
+@unix
+def test_a_rate_that_is_always_late_hears_ctrl_c() -> None:
+    async def main() -> None:
+        pressed = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, pressed.set)
+        async for number in late_ticks(True):
+            if number == 0:
+                os.kill(os.getpid(), signal.SIGINT)
+            if pressed.is_set():
+                return
+            assert number < 100_000, "it lets nobody run"
+
+    asyncio.run(main())
+
+
+def test_a_tick_that_is_cancelled_is_still_to_come() -> None:
+    async def main() -> None:
+        rate = pt.AsyncRate(1e6, "burst", start_ns=pt.now_ns() - 10**9)
+        seen = []
+
+        async def loop() -> None:
+            while len(seen) < 100_000:
+                seen.append((await rate.sleep()).number)
+
+        for _ in range(3):
+            task = asyncio.ensure_future(loop())
+            await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.wait([task])
+            assert task.cancelled()
+        assert seen == list(range(seen[0], seen[0] + len(seen)))
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+
+
+def test_an_async_sleep_of_a_length() -> None:
+    async def main() -> None:
+        begin = pt.now_ns()
+        await pt.async_sleep(0.002)
+        assert pt.now_ns() - begin >= 2_000_000
+        await pt.async_sleep(0)
+        for bad in (-1.0, float("nan")):
+            with pytest.raises(ValueError):
+                await pt.async_sleep(bad)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(pt.async_sleep(float("inf")), 0.001)
+
+    asyncio.run(main())
+
+
+def test_a_rate_of_a_task_has_what_another_has() -> None:
+    def options(of: type) -> "set[str]":
+        return set(inspect.signature(of).parameters)
+
+    assert options(pt.Rate) - options(pt.AsyncRate) == {"strategy", "late_weight"}
+    public = {name for name in vars(pt.Rate) if not name.startswith("_")}
+    assert public <= set(vars(pt.AsyncRate))
+    with pytest.raises(TypeError, match="strategy"):
+        pt.AsyncRate(10, strategy="spin")  # type: ignore[call-arg]
+    rate = pt.AsyncRate(10, "burst", start_ns=pt.now_ns(), poisson_seed=1)
+    rate.set_hz(1e-3)
+    rate.reset()
+    # Its first slot is now.
+    assert rate.try_tick() and rate.remaining() > 0
+
+
+STUB = pathlib.Path(pt.__file__).with_name("_native.pyi")
+
+
+def documented(of: object) -> "dict[str, object]":
+    """What `help` shows of an object, and how it is called."""
+    members = {f"{of.__name__}.{name}": member for name, member in vars(of).items()} if inspect.isclass(of) else {}
+    return {of.__name__: of, **{name: member for name, member in members.items() if not name.split(".")[1].startswith("_")}}
+
+
+@pytest.mark.parametrize("name", pt.__all__)
+def test_help_explains_all_that_is_public(name: str) -> None:
+    for member, of in documented(getattr(pt, name)).items():
+        assert inspect.getdoc(of), member
+
+
+def test_all_types_that_are_returned_can_be_named() -> None:
+    for name in pt.__all__:
+        for member, of in documented(getattr(pt, name)).items():
+            if inspect.isfunction(of):
+                returned = typing.get_type_hints(of)["return"]
+                for one in typing.get_args(returned) or (returned,):
+                    if getattr(one, "__module__", "").startswith("punctual_time"):
+                        assert one.__name__ in pt.__all__, member
+
+
+def test_help_and_the_stub_say_the_same() -> None:
+    compared = 0
+    for stub in ast.parse(STUB.read_text(encoding="utf-8")).body:
+        if not isinstance(stub, ast.ClassDef) or stub.name not in pt.__all__ or stub.name in ("Rate", "Waiter"):
+            continue
+        native = getattr(pt, stub.name)
+        assert ast.get_docstring(stub) == inspect.getdoc(native), stub.name
+        for member in stub.body:
+            if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
+                said = inspect.getdoc(getattr(native, member.name))
+                assert ast.get_docstring(member) == said, f"{stub.name}.{member.name}"
+                compared += 1
+    assert compared > 30
+
+
 def test_a_program_whose_clock_is_another() -> None:
     ended = python(
         """
@@ -271,21 +519,127 @@ def test_guards_hold_or_say_why_not() -> None:
         pt.thread_priority("highest")
 
 
-def test_runs_and_what_is_shown_of_them(tmp_path: pathlib.Path) -> None:
+RUNS = sorted((pathlib.Path(__file__).parents[3] / "runs").rglob("*.json"))
+
+
+@pytest.mark.parametrize("kept", RUNS, ids=[run.stem for run in RUNS])
+def test_runs_that_are_kept_are_read(kept: pathlib.Path) -> None:
+    run = pt.read_run(kept)
+    assert run.rows and run.data["schema"] == "punctual-run/2"
+
+
+def a_run(**changes: object) -> "dict[str, object]":
+    """A Run of the last file, with a row of its own; a field that is None is left out."""
+    head = json.loads(RUNS[-1].read_text(encoding="utf-8"))
+    row = {"experiment": "zero-<b>", "subject": "<i>", "n": 1, "late": [1]}
+    data = {**head, "results": [row], **changes}
+    return {name: value for name, value in data.items() if value is not None}
+
+
+@pytest.mark.parametrize(
+    ["data", "says"],
+    [
+        ({"results": []}, "it has no `schema`.*punctual-run/2"),
+        ({"schema": "other/1", "results": [{"x": 1}]}, "`other/1`.*reads `punctual-run/2`"),
+        (a_run(schema=None), "it has no `schema`.*punctual-run/2"),
+        (a_run(schema="punctual-run/99"), "`punctual-run/99`.*reads `punctual-run/2`"),
+        (a_run(schema="punctual-run/1"), "older.*measure again"),
+        (a_run(schema=2), "invalid type"),
+        (a_run(machine=None), "cannot be read.*machine"),
+        (a_run(results={}), "cannot be read"),
+        (a_run(results=[{"subject": "<i>"}]), "cannot be read.*experiment"),
+        ({"schema": "punctual-run/2", "results": []}, "cannot be read"),
+        ([], "no Run file"),
+        (None, "no Run file"),
+    ],
+)
+def test_what_the_command_refuses_is_refused(data: object, says: str, tmp_path: pathlib.Path) -> None:
     file = tmp_path / "run.json"
-    file.write_text('{"command": "<b>", "results": [{"subject": "<i>", "n": 1, "late": [1]}]}')
-    run = pt.read_run(file)
-    assert run.rows == [{"subject": "<i>", "n": 1}]
-    assert "<i>" not in run._repr_html_() and "&lt;i&gt;" in run._repr_html_()
-    file.write_text("[]")
-    with pytest.raises(ValueError, match="no Run"):
+    file.write_text(json.dumps(data))
+    with pytest.raises(ValueError, match=f"run.json: .*{says}"):
         pt.read_run(file)
-    file.write_text("{")
+    with pytest.raises(ValueError, match=says):
+        pt.Run(data)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"\xff", b'{"schema": "punctual-run/2"'])
+def test_what_is_not_json_is_refused(text: bytes, tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "run.json"
+    file.write_bytes(text)
     with pytest.raises(ValueError, match="run.json"):
         pt.read_run(file)
+
+
+def test_runs_and_what_is_shown_of_them(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps(a_run()), encoding="utf-8-sig")
+    run = pt.read_run(file)
+    assert run.data == a_run()
+    assert run.rows == [{"experiment": "zero-<b>", "subject": "<i>", "n": 1}]
+    assert "<i>" not in run._repr_html_() and "&lt;i&gt;" in run._repr_html_()
     waiter = pt.Waiter()
     waiter.sleep(0)
     assert "<td>1</td>" in waiter.statistics()._repr_html_()
+
+
+def waited(*behind: float) -> pt.Statistics:
+    """Statistics of waits, each so many seconds late; and of slots that were missed."""
+    rate = pt.Rate(100, start_ns=pt.now_ns() - 10**8)
+    rate.sleep()
+    waiter = pt.Waiter()
+    for seconds in behind:
+        waiter.sleep_until_ns(pt.now_ns() - round(seconds * 1e9))
+    return waiter.statistics() + rate.statistics()
+
+
+def test_statistics_of_worker_processes_come_back_and_add_up() -> None:
+    # Both ways to have workers: what they return is pickled.
+    with concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as workers:
+        parts = list(workers.map(waited, [0.0, 1.0, 2.0]))
+    whole = sum(parts)
+    assert isinstance(whole, pt.Statistics)
+    for name, total in whole.asdict().items():
+        each = [part.asdict()[name] for part in parts]
+        assert getattr(whole, name) == total
+        if name == "max_ns":
+            assert total == max(each) >= 2e9
+        elif name in ("mean_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns"):
+            assert min(each) <= total <= max(each)
+        else:
+            assert total == sum(each)
+    assert whole.waits == 6 and whole.missed >= 3
+
+
+def test_a_pickle_is_the_same_again() -> None:
+    rate = pt.Rate(1000, start_ns=pt.now_ns() - 10**8)
+    tick = rate.sleep()
+    for one in (waited(0.5, 1.5), pt.Statistics(), tick, tick.outcome, rate.books(), pt.sleep(0)):
+        for again in [copy.copy(one), copy.deepcopy(one)] + [
+            pickle.loads(pickle.dumps(one, protocol)) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
+        ]:
+            assert again == one and again is not one and repr(again) == repr(one)
+            assert type(again) is type(one)
+    assert len({tick, pickle.loads(pickle.dumps(tick)), rate.sleep()}) == 2
+    run = pickle.loads(pickle.dumps(pt.Run(a_run())))  # type: ignore[arg-type]
+    assert run.data == a_run()
+    # What waits belongs to its process.
+    for handle in (pt.Waiter(), pt.Rate(1), pt.AsyncRate(1), pt.Cancel(), pt.TimerQueue()):
+        with pytest.raises(TypeError, match="pickle"):
+            pickle.dumps(handle)
+
+
+def test_statistics_are_merged() -> None:
+    one, other = waited(0.5), waited(1.5, 0.0)
+    both = one + other
+    assert both == other + one != one
+    assert sum([one, other], pt.Statistics()) == both
+    one.merge(other)
+    assert one == both
+    one.merge(one)
+    assert one.waits == 2 * both.waits and one.p50_ns == both.p50_ns
+    for no_statistics in (lambda: one + 1, lambda: 1 + one, lambda: one.merge(1)):
+        with pytest.raises(TypeError):
+            no_statistics()
 
 
 def test_doctor_and_bench() -> None:
@@ -298,15 +652,17 @@ def test_doctor_and_bench() -> None:
     assert all(row["early"] == 0 for row in rows if "punctual" in row["way"])
 
 
-def program(readme: pathlib.Path) -> str:
-    block = re.search(r"```python\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL)
-    assert block
-    return block[1]
+def programs(readme: pathlib.Path) -> "list[str]":
+    return re.findall(r"```python\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL)
 
 
 def test_the_programs_of_the_readmes() -> None:
     here = pathlib.Path(__file__).parents[1]
-    exec(program(here / "README.md"), {})
+    names: "dict[str, typing.Any]" = {}
+    for program in programs(here / "README.md"):
+        exec(program, names)
+    with pytest.raises(asyncio.TimeoutError):
+        asyncio.run(asyncio.wait_for(names["control"](contextlib.nullcontext()), 0.01))
     steps = []
 
     def step(missed: int) -> None:
@@ -315,5 +671,5 @@ def test_the_programs_of_the_readmes() -> None:
             raise StopIteration
 
     with pytest.raises(StopIteration):
-        exec(program(here.parents[1] / "README.md"), {"step": step})
+        exec(programs(here.parents[1] / "README.md")[0], {"step": step})
     assert len(steps) == 20

@@ -17,7 +17,12 @@ import sys
 import time as _time
 from typing import Callable, Optional, TypeVar
 
-from ._aio import AsyncRate, sleep_until as async_sleep_until, sleep_until_ns as async_sleep_until_ns
+from ._aio import (
+    AsyncRate,
+    sleep as async_sleep,
+    sleep_until as async_sleep_until,
+    sleep_until_ns as async_sleep_until_ns,
+)
 from ._bench import bench
 from ._native import (
     Books,
@@ -42,6 +47,7 @@ __all__ = [
     "Books",
     "Cancel",
     "Cancelled",
+    "Guard",
     "Outcome",
     "Rate",
     "Run",
@@ -49,6 +55,7 @@ __all__ = [
     "Tick",
     "TimerQueue",
     "Waiter",
+    "async_sleep",
     "async_sleep_until",
     "async_sleep_until_ns",
     "bench",
@@ -174,7 +181,11 @@ def sleep_until_ns(t: int) -> Outcome:
 
 
 class Waiter:
-    """Waits with one strategy and what that has learned: one for each thread that waits."""
+    """Waits with one strategy and what that has learned: one for each thread that waits.
+
+    `strategy` is a text such as `"adaptive-frugal:budget=5%"`. Instead of it, `late_weight` says
+    how much worse a nanosecond of lateness is than one of CPU time; 10 without either.
+    """
 
     __slots__ = ("_waiter",)
 

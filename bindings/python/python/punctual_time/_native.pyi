@@ -15,6 +15,7 @@ __all__ = [
     "TimerThread",
     "Waiter",
     "begin_ns",
+    "check_run",
     "doctor",
     "end_ns",
     "loop_ns",
@@ -25,21 +26,23 @@ __all__ = [
 if sys.platform != "win32":
     __all__ += ["Mailbox"]
 
-class Cancelled(Exception): ...
+class Cancelled(Exception):
+    """The wait was cancelled."""
 
 def now_ns() -> int: ...
 def show_on(clock: Callable[[], int]) -> None: ...
 def begin_ns(deadline: int) -> bool: ...
 def end_ns(deadline: int) -> Optional[Outcome]: ...
 def loop_ns(period: int, waits: int) -> list[int]: ...
+def check_run(text: str) -> None: ...
 def doctor(quick: bool) -> tuple[str, str]: ...
 
 @final
 class Outcome:
-    """What happened in one wait."""
+    """The result of one wait: how late it was, and what it cost."""
     @property
     def lateness_ns(self) -> int:
-        """How long after its deadline Python went on."""
+        """How long after its deadline Python continued."""
     @property
     def slept_ns(self) -> int:
         """The time in calls that sleep."""
@@ -51,47 +54,73 @@ class Outcome:
         """How often the thread slept."""
     @property
     def hit_budget(self) -> bool:
-        """Whether it would have spun more, had its budget let it."""
+        """Whether the wait would have spun more without its budget."""
 
 @final
 class Statistics:
-    """What was seen of many waits. Quantiles are up to an eighth too high."""
+    """The lateness and cost of many waits. Quantiles are up to an eighth too high.
+
+    Those of several threads or processes add up: `+`, `sum()` or `merge`. They can be pickled.
+    """
+    def __new__(cls) -> Statistics: ...
     @property
-    def waits(self) -> int: ...
+    def waits(self) -> int:
+        """The number of waits that reached their deadline."""
     @property
-    def past(self) -> int: ...
+    def past(self) -> int:
+        """The number of those whose deadline had passed when they began."""
     @property
-    def missed(self) -> int: ...
+    def missed(self) -> int:
+        """The number of slots that never got a tick."""
     @property
-    def naps(self) -> int: ...
+    def naps(self) -> int:
+        """How often threads slept in these waits."""
     @property
-    def slept_ns(self) -> int: ...
+    def slept_ns(self) -> int:
+        """The time in calls that sleep."""
     @property
-    def spun_ns(self) -> int: ...
+    def spun_ns(self) -> int:
+        """The time spent spinning, which is CPU time."""
     @property
-    def budget_hits(self) -> int: ...
+    def budget_hits(self) -> int:
+        """The number of waits that would have spun more without their budget."""
     @property
-    def mean_ns(self) -> int: ...
+    def mean_ns(self) -> int:
+        """The mean lateness."""
     @property
-    def p50_ns(self) -> int: ...
+    def p50_ns(self) -> int:
+        """The median lateness."""
     @property
-    def p90_ns(self) -> int: ...
+    def p90_ns(self) -> int:
+        """The 90th percentile of lateness."""
     @property
-    def p99_ns(self) -> int: ...
+    def p99_ns(self) -> int:
+        """The 99th percentile of lateness."""
     @property
-    def p999_ns(self) -> int: ...
+    def p999_ns(self) -> int:
+        """The lateness that 999 of 1000 waits do not exceed."""
     @property
-    def max_ns(self) -> int: ...
+    def max_ns(self) -> int:
+        """The largest lateness, which is exact."""
+    def merge(self, other: Statistics) -> None:
+        """Adds the waits of another."""
+    def asdict(self) -> dict[str, int]:
+        """Returns all numbers by name, as a row of a table."""
+    def __add__(self, other: Statistics, /) -> Statistics: ...
+    def __radd__(self, other: int, /) -> Statistics: ...
     def _repr_html_(self) -> str: ...
 
 @final
 class Cancel:
-    """Ends waits before their time, from any thread."""
+    """Ends waits before their deadline, from any thread: they raise `Cancelled`."""
     def __new__(cls) -> Cancel: ...
-    def cancel(self) -> None: ...
-    def reset(self) -> None: ...
+    def cancel(self) -> None:
+        """Ends all waits that use it, and those that begin later."""
+    def reset(self) -> None:
+        """Lets waits that begin later wait again."""
     @property
-    def is_cancelled(self) -> bool: ...
+    def is_cancelled(self) -> bool:
+        """Whether `cancel` was called since the last `reset`."""
 
 @final
 class Waiter:
@@ -104,39 +133,47 @@ class Waiter:
 
 @final
 class Tick:
-    """A slot that was waited for."""
+    """A slot of a rate that was waited for."""
     @property
     def number(self) -> int:
-        """Which it is: missed ones count too."""
+        """The number of the slot, from 0. Missed slots have numbers too."""
     @property
     def scheduled_ns(self) -> int:
-        """When it was due."""
+        """The time at which the slot was due, as of `time.monotonic_ns`."""
     @property
     def actual_ns(self) -> int:
-        """When Python went on: never before."""
+        """The time at which Python continued, as of `time.monotonic_ns`; never before it was due."""
     @property
-    def lateness_ns(self) -> int: ...
+    def lateness_ns(self) -> int:
+        """How long after the slot was due Python continued."""
     @property
     def missed(self) -> int:
-        """How many were missed since the tick before, and because of this one."""
+        """The number of slots missed since the tick before, and because of this one."""
     @property
-    def outcome(self) -> Outcome: ...
+    def outcome(self) -> Outcome:
+        """The wait for it."""
 
 @final
 class Books:
-    """What became of all slots: `due` is `ticks` and `missed` and `owed` together."""
+    """A count of all slots of a rate: `due` equals `ticks`, `missed` and `owed` together."""
     @property
-    def due(self) -> int: ...
+    def due(self) -> int:
+        """The slots that were due until the last tick or change."""
     @property
-    def ticks(self) -> int: ...
+    def ticks(self) -> int:
+        """The slots that had a tick."""
     @property
-    def missed(self) -> int: ...
+    def missed(self) -> int:
+        """The slots that never get a tick."""
     @property
-    def owed(self) -> int: ...
+    def owed(self) -> int:
+        """The slots that were due and still get a tick."""
     @property
-    def shifts(self) -> int: ...
+    def shifts(self) -> int:
+        """How often the schedule moved: by a late tick with `delay`, a new rate or a reset."""
     @property
-    def shift_ns(self) -> int: ...
+    def shift_ns(self) -> int:
+        """How far these moved the next slot in all; less than zero if earlier."""
 
 @final
 class Rate:
@@ -162,20 +199,27 @@ class Rate:
 
 @final
 class TimerQueue:
-    """Many timers in one loop, without a thread. Times are the caller's choice."""
+    """Many timers in a loop of the caller's, without a thread.
+
+    Times are nanoseconds on any clock; without a time `advance` reads `time.monotonic_ns`.
+    """
     def __new__(cls) -> TimerQueue: ...
     def insert(
         self, earliest_ns: int, callback: Callable[[int], object], tolerance_ns: int = 0
     ) -> int:
-        """A timer that may be served from `earliest_ns` on; returns a key to cancel it with."""
+        """Adds a timer that calls `callback` with its time, from `earliest_ns` to `tolerance_ns` later.
+
+        Returns a key to cancel it with.
+        """
     def cancel(self, key: int) -> bool:
-        """Whether it waited still."""
+        """Removes a timer. Returns whether it was still waiting."""
     @property
     def next_wake_ns(self) -> Optional[int]:
-        """When it wants to be woken."""
+        """The time at which to call `advance` next; `None` if no timer waits."""
     def advance(self, now_ns: Optional[int] = None) -> int:
-        """Calls what is due, with when it was; returns how many that were."""
-    def __len__(self) -> int: ...
+        """Calls the callbacks that are due. Returns how many it called."""
+    def __len__(self) -> int:
+        """The number of timers that wait."""
 
 @final
 class TimerThread:
@@ -195,15 +239,21 @@ if sys.platform != "win32":
 
 @final
 class Guard:
-    """A change of how the system treats waiting, for as long as a `with` lasts."""
+    """A change of how the system treats waiting, for as long as a `with` block lasts.
+
+    `timer_resolution`, `timer_slack` and others return one. Only the thread that made it may
+    use it, as the change may be that thread's.
+    """
     def __new__(cls, kind: str, seconds: float = 0.0, priority: str = "normal") -> Guard: ...
-    def __enter__(self) -> Guard: ...
+    def __enter__(self) -> Guard:
+        """Makes the change."""
     def __exit__(
         self,
         _kind: Optional[Type[BaseException]],
         _value: Optional[BaseException],
         _trace: Optional[TracebackType],
-    ) -> None: ...
+    ) -> None:
+        """Takes the change back."""
     @property
     def granted_ns(self) -> Optional[int]:
-        """What was granted, if that is told."""
+        """The length that the system granted, if it says so; `None` outside of the `with` block."""

@@ -12,13 +12,22 @@ from . import _native
 
 
 class Run:
-    """A Run: `data` is the whole of it, `rows` its results, a dictionary each."""
+    """A Run: `data` is the whole of it, `rows` its results, a dictionary each.
+
+    Raises `ValueError` if `data` is not a Run of the version that this package reads.
+    """
 
     def __init__(self, data: Dict[str, Any], words: str = "") -> None:
-        if not isinstance(data, dict) or not isinstance(data.get("results"), list):
-            raise ValueError("this is no Run of punctual: it has no results")
+        _native.check_run(json.dumps(data))
         self.data = data
         self.words = words
+
+    @classmethod
+    def _of(cls, text: str, words: str = "") -> Run:
+        _native.check_run(text)
+        run = cls.__new__(cls)
+        run.data, run.words = json.loads(text), words
+        return run
 
     @property
     def rows(self) -> List[Dict[str, Any]]:
@@ -53,11 +62,16 @@ class Run:
 
 
 def read_run(path: Union[str, "os.PathLike[str]"]) -> Run:
-    """Reads what `punctual ... --json FILE` has written."""
-    with open(path, encoding="utf-8") as file:
+    """Reads what `punctual ... --json FILE` has written.
+
+    Raises `ValueError` for all that `punctual report` refuses: another `schema`, or none, and
+    what is no Run. The message says what was found, and what is read.
+    """
+    # The command reads files that begin with a byte order mark, too.
+    with open(path, encoding="utf-8-sig") as file:
         try:
-            return Run(json.load(file))
-        except json.JSONDecodeError as why:
+            return Run._of(file.read())
+        except ValueError as why:
             raise ValueError(f"{os.fspath(path)}: {why}") from None
 
 
@@ -67,4 +81,4 @@ def doctor(*, quick: bool = False) -> Run:
     Takes about 10 s, or quick under 4. `print` the result for the answer; `.data` is all of it.
     """
     text, words = _native.doctor(quick)
-    return Run(json.loads(text), words)
+    return Run._of(text, words)
