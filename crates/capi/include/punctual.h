@@ -846,14 +846,15 @@ enum punctual_result punctual_ticker_statistics(const struct punctual_ticker *ti
 /**
  * Waits for so long with what this thread has learned of its waits. `outcome` may be null.
  *
- * Any thread; on Linux also in a signal handler.
+ * Any thread. On Linux also in a signal handler; where the library was loaded with `dlopen`, only
+ * on a thread that has called this function before, outside of a handler. A length of 0 is enough.
  */
 enum punctual_result punctual_sleep_ns(uint64_t length_ns, struct punctual_outcome *outcome);
 
 /**
  * As `punctual_sleep_ns`, until a deadline on the clock of `punctual_now_ns`.
  *
- * Any thread; on Linux also in a signal handler.
+ * Any thread; on Linux also in a signal handler, as `punctual_sleep_ns`.
  */
 enum punctual_result punctual_sleep_until_ns(uint64_t deadline_ns,
                                              struct punctual_outcome *outcome);

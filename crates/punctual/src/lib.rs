@@ -34,6 +34,9 @@
 //! - Waiting does not fail and does not panic. On Linux [`sleep`] and
 //!   [`sleep_until`] may be called in a signal handler, in a destructor of a
 //!   thread, and after `fork`.
+//! - In a library that was loaded with `dlopen`, such as a plug-in, a thread must have
+//!   called [`sleep`] once before its signal handler waits. The C library allocates the
+//!   thread-local storage of such a library at the first use, with `malloc`.
 //!
 //! # Features
 //!

@@ -87,7 +87,8 @@ mod event;
 /// first nap creates.
 ///
 /// On Linux a nap takes no lock and allocates nothing, so it may be taken in a signal
-/// handler, between `fork` and `exec`, and in a thread's destructors.
+/// handler, between `fork` and `exec`, and in a thread's destructors. In a library that was
+/// loaded with `dlopen`, the first nap of a thread allocates thread-local storage.
 ///
 /// # Examples
 ///
