@@ -1,12 +1,15 @@
 //! A futex wait until an instant of the monotonic clock, which only a cancellation ends
 //! early; and what is left where a sandbox refuses the call.
+//!
+//! All calls go through `syscall`. The C library's own functions are cancellation points of
+//! `pthread_cancel`, whose unwinding aborts the process where it meets Rust's frames.
 
 use super::Slack;
 use crate::clock::{self, Tick};
 use crate::slack::{Kept, without};
 use libc::{
-    CLOCK_MONOTONIC, FUTEX_PRIVATE_FLAG, FUTEX_WAIT_BITSET, FUTEX_WAKE, SYS_futex, TIMER_ABSTIME,
-    c_int,
+    CLOCK_MONOTONIC, FUTEX_PRIVATE_FLAG, FUTEX_WAIT_BITSET, FUTEX_WAKE, SYS_clock_nanosleep,
+    SYS_futex, SYS_ppoll, TIMER_ABSTIME, c_int,
 };
 use punctual_core::{Nanos, Reason};
 use std::io;
@@ -168,8 +171,8 @@ fn futex(word: &AtomicU32, end: Tick) -> Option<Reason> {
     }
 }
 
-/// The `timespec` of the kernel's futex call, which on 32-bit processors is older
-/// than that of the C library.
+/// The `timespec` of the kernel's calls, which on 32-bit processors is older than that of
+/// the C library.
 #[repr(C)]
 struct Time {
     seconds: Field,
@@ -204,32 +207,44 @@ impl Time {
     }
 }
 
-fn timespec_of(ns: u64) -> libc::timespec {
-    // SAFETY: it is made of numbers, some of which may be padding.
-    let mut time: libc::timespec = unsafe { std::mem::zeroed() };
-    time.tv_sec = (ns / 1_000_000_000) as _;
-    time.tv_nsec = (ns % 1_000_000_000) as _;
-    time
-}
-
 /// `None` when the system refuses the call.
 fn clock_nanosleep(flags: c_int, ns: u64) -> Option<Reason> {
-    let request = timespec_of(ns);
-    // SAFETY: `request` is a valid timespec with less than 10^9 nanoseconds, and
-    // no remainder is asked for, which the null pointer says.
-    match unsafe { libc::clock_nanosleep(CLOCK_MONOTONIC, flags, &request, ptr::null_mut()) } {
+    let request = Time::of(ns);
+    // SAFETY: `request` is a time as this call takes it, with less than 10^9 nanoseconds,
+    // and no remainder is asked for, which the null pointer says.
+    let answer = unsafe {
+        libc::syscall(
+            SYS_clock_nanosleep,
+            CLOCK_MONOTONIC,
+            flags,
+            &raw const request,
+            ptr::null::<Time>(),
+        )
+    };
+    match answer {
         0 => Some(Reason::Timer),
-        libc::EINTR => Some(Reason::Interrupted),
+        _ if errno() == libc::EINTR => Some(Reason::Interrupted),
         _ => None,
     }
 }
 
 /// `None` when the system refuses the call.
 fn ppoll(end: Tick) -> Option<Reason> {
-    let timeout = timespec_of(end.since(clock::now()).as_ns());
-    // SAFETY: there are no descriptors and no signal mask, which zero and the
-    // null pointers say, and `timeout` is a valid timespec.
-    match unsafe { libc::ppoll(ptr::null_mut(), 0, &timeout, ptr::null()) } {
+    let mut timeout = Time::of(end.since(clock::now()).as_ns());
+    // SAFETY: there are no descriptors and no signal mask, which zeroes and the null
+    // pointers say, and `timeout` is a valid time, in whose place the kernel may write
+    // what is left of it.
+    let answer = unsafe {
+        libc::syscall(
+            SYS_ppoll,
+            ptr::null::<libc::pollfd>(),
+            0,
+            &raw mut timeout,
+            ptr::null::<u64>(),
+            size_of::<u64>(),
+        )
+    };
+    match answer {
         0 => Some(Reason::Timer),
         _ if errno() == libc::EINTR => Some(Reason::Interrupted),
         _ => None,

@@ -88,7 +88,8 @@ mod event;
 ///
 /// On Linux a nap takes no lock and allocates nothing, so it may be taken in a signal
 /// handler, between `fork` and `exec`, and in a thread's destructors. In a library that was
-/// loaded with `dlopen`, the first nap of a thread allocates thread-local storage.
+/// loaded with `dlopen`, the first nap of a thread allocates thread-local storage. No nap is a
+/// cancellation point: a thread that `pthread_cancel` cancels naps to the end.
 ///
 /// # Examples
 ///
