@@ -344,7 +344,7 @@ class Ticker {
     return ticked(tick);
   }
   /// Waits until `linger` after the next slot is due, and takes all that are due then, from one
-  /// to `most`: when each was due.
+  /// to `most`: when each was due. The linger makes no slot a missed one.
   std::vector<TimePoint> next_batch(std::uint32_t most, Duration linger) {
     return *batch(most, linger, nullptr);
   }
