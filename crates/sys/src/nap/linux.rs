@@ -4,7 +4,7 @@
 //! All calls go through `syscall`. The C library's own functions are cancellation points of
 //! `pthread_cancel`, whose unwinding aborts the process where it meets Rust's frames.
 
-use super::Slack;
+use super::{Slack, kernel_clock};
 use crate::clock::{self, Tick};
 use crate::slack::{Kept, without};
 use libc::{
@@ -41,8 +41,8 @@ impl Blocker {
     pub(super) fn ordinary(&mut self, length: Nanos, flag: Option<&Flag>) -> Reason {
         let end = clock::now() + length;
         let slept = match flag {
-            None => clock_nanosleep(0, length.as_ns()),
-            Some(_) => None,
+            None if !kernel_clock::is_another() => clock_nanosleep(0, length.as_ns()),
+            _ => None,
         };
         slept.unwrap_or_else(|| block(end, flag))
     }
@@ -78,10 +78,41 @@ impl Flag {
     }
 }
 
-/// Blocks until `end` with the first call that is not refused, at the thread's current
-/// slack.
+/// Blocks until `end` at the thread's current slack.
 #[inline]
 fn block(end: Tick, flag: Option<&Flag>) -> Reason {
+    if kernel_clock::is_another() {
+        return in_pieces(end, flag);
+    }
+    on_kernel_clock(end, flag)
+}
+
+/// The kernel's clock, or the C library's if a sandbox refuses the call.
+fn kernel_now() -> Tick {
+    kernel_clock::now().unwrap_or_else(clock::now)
+}
+
+/// The longest block while the clocks differ: so late a nap is at most on a clock that runs
+/// faster than the kernel's, by the kernel's.
+const PIECE: Nanos = Nanos::from_ms(10);
+
+#[cold]
+fn in_pieces(end: Tick, flag: Option<&Flag>) -> Reason {
+    loop {
+        let left = end.since(clock::now());
+        if left.is_zero() {
+            return Reason::Timer;
+        }
+        match on_kernel_clock(kernel_now() + left.min(PIECE), flag) {
+            Reason::Timer => {}
+            reason => return reason,
+        }
+    }
+}
+
+/// Blocks until the kernel's clock shows `end`, with the first call that is not refused.
+#[inline]
+fn on_kernel_clock(end: Tick, flag: Option<&Flag>) -> Reason {
     if RUNG.load(Ordering::Relaxed) == FUTEX {
         // Without a flag: a word on this thread's stack, which nobody else can wake.
         let alone = AtomicU32::new(0);
@@ -114,7 +145,7 @@ fn below_futex(end: Tick, flag: Option<&Flag>) -> Reason {
     loop {
         let until = match flag {
             Some(flag) if flag.is_raised() => return Reason::Event,
-            Some(_) => end.min(clock::now() + LOOK),
+            Some(_) => end.min(kernel_now() + LOOK),
             None => end,
         };
         match without_futex(until) {
@@ -174,7 +205,7 @@ fn futex(word: &AtomicU32, end: Tick) -> Option<Reason> {
 /// The `timespec` of the kernel's calls, which on 32-bit processors is older than that of
 /// the C library.
 #[repr(C)]
-struct Time {
+pub(super) struct Time {
     seconds: Field,
     ns: Field,
 }
@@ -199,11 +230,15 @@ type Field = i32;
 impl Time {
     /// A day from now at most, on a clock that starts at boot: it fits.
     #[inline]
-    fn of(ns: u64) -> Self {
+    pub(super) fn of(ns: u64) -> Self {
         Self {
             seconds: (ns / 1_000_000_000) as Field,
             ns: (ns % 1_000_000_000) as Field,
         }
+    }
+
+    pub(super) fn as_ns(&self) -> u64 {
+        self.seconds as u64 * 1_000_000_000 + self.ns as u64
     }
 }
 
@@ -230,7 +265,7 @@ fn clock_nanosleep(flags: c_int, ns: u64) -> Option<Reason> {
 
 /// `None` when the system refuses the call.
 fn ppoll(end: Tick) -> Option<Reason> {
-    let mut timeout = Time::of(end.since(clock::now()).as_ns());
+    let mut timeout = Time::of(end.since(kernel_now()).as_ns());
     // SAFETY: there are no descriptors and no signal mask, which zeroes and the null
     // pointers say, and `timeout` is a valid time, in whose place the kernel may write
     // what is left of it.
@@ -253,8 +288,8 @@ fn ppoll(end: Tick) -> Option<Reason> {
 
 /// Nothing can block: offers the CPU until the time comes.
 fn yield_until(end: Tick) -> Reason {
-    let last = end.min(clock::now() + LOOK);
-    while clock::now() < last {
+    let last = end.min(kernel_now() + LOOK);
+    while kernel_now() < last {
         std::thread::yield_now();
     }
     if last < end {
