@@ -635,7 +635,9 @@ enum punctual_result punctual_guard_hold_honoured_requests(struct punctual_guard
  * Sets how much later than asked Linux may end sleeps of this thread, and of those that it starts
  * meanwhile. Free it in the same thread; another leaves the slack as it is.
  *
- * `PUNCTUAL_RESULT_UNSUPPORTED` but on Linux, `PUNCTUAL_RESULT_RANGE` for 0.
+ * `PUNCTUAL_RESULT_UNSUPPORTED` but on Linux, `PUNCTUAL_RESULT_RANGE` for 0 and for more
+ * than Linux gives back, `INT64_MAX` (292 years), on 32-bit processors `INT32_MAX`. After an error
+ * the slack is what it was.
  */
 enum punctual_result punctual_guard_hold_timer_slack(uint64_t slack_ns,
                                                      struct punctual_guard **guard_out);

@@ -86,7 +86,9 @@ pub unsafe extern "C" fn punctual_guard_hold_honoured_requests(
 /// Sets how much later than asked Linux may end sleeps of this thread, and of those that it starts
 /// meanwhile. Free it in the same thread; another leaves the slack as it is.
 ///
-/// `PUNCTUAL_RESULT_UNSUPPORTED` but on Linux, `PUNCTUAL_RESULT_RANGE` for 0.
+/// `PUNCTUAL_RESULT_UNSUPPORTED` but on Linux, `PUNCTUAL_RESULT_RANGE` for 0 and for more
+/// than Linux gives back, `INT64_MAX` (292 years), on 32-bit processors `INT32_MAX`. After an error
+/// the slack is what it was.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_guard_hold_timer_slack(
     slack_ns: u64,
