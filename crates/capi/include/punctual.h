@@ -15,6 +15,11 @@
  * - Nothing unwinds into the caller, and there is nothing to begin or to end. After `fork` the
  *   child goes on with all handles but those that another thread was using just then, which are
  *   `PUNCTUAL_RESULT_BUSY` there for ever.
+ * - `pthread_cancel` ends no wait: on Linux no function is a cancellation point, so a cancelled
+ *   thread waits to its deadline and ends at its next cancellation point after that. To end a
+ *   wait early there is `punctual_cancel`. Threads with asynchronous cancellation
+ *   (`PTHREAD_CANCEL_ASYNCHRONOUS`), and cancelled threads on other systems, must not call the
+ *   library.
  * - What begins with a `size` is set by the caller to the `sizeof` that it was compiled with
  *   (`PUNCTUAL_INIT`), so that it can grow without a new ABI.
  */
@@ -630,7 +635,9 @@ enum punctual_result punctual_guard_hold_honoured_requests(struct punctual_guard
  * Sets how much later than asked Linux may end sleeps of this thread, and of those that it starts
  * meanwhile. Free it in the same thread; another leaves the slack as it is.
  *
- * `PUNCTUAL_RESULT_UNSUPPORTED` but on Linux, `PUNCTUAL_RESULT_RANGE` for 0.
+ * `PUNCTUAL_RESULT_UNSUPPORTED` but on Linux, `PUNCTUAL_RESULT_RANGE` for 0 and for more
+ * than Linux gives back, `INT64_MAX` (292 years), on 32-bit processors `INT32_MAX`. After an error
+ * the slack is what it was.
  */
 enum punctual_result punctual_guard_hold_timer_slack(uint64_t slack_ns,
                                                      struct punctual_guard **guard_out);
@@ -786,6 +793,10 @@ enum punctual_result punctual_ticker_try_tick(struct punctual_ticker *ticker,
  * to `most`: fewer waits where several calls can be made at once. `scheduled_ns` has room for `most`
  * of them, and gets when each was due; `taken` how many there are. `cancel` may be null.
  *
+ * With every `punctual_missed` the slots that fell due during the linger are taken, or come with
+ * the next batch where they are more than `most`. A call that comes after the linger still gets
+ * the slots that were due by its end; the `punctual_missed` applies to later ones.
+ *
  * `PUNCTUAL_RESULT_RANGE` for a `most` of 0. Cancelled, no slot is taken. One thread at a time.
  */
 enum punctual_result punctual_ticker_next_batch(struct punctual_ticker *ticker,
@@ -846,14 +857,15 @@ enum punctual_result punctual_ticker_statistics(const struct punctual_ticker *ti
 /**
  * Waits for so long with what this thread has learned of its waits. `outcome` may be null.
  *
- * Any thread; on Linux also in a signal handler.
+ * Any thread. On Linux also in a signal handler; where the library was loaded with `dlopen`, only
+ * on a thread that has called this function before, outside of a handler. A length of 0 is enough.
  */
 enum punctual_result punctual_sleep_ns(uint64_t length_ns, struct punctual_outcome *outcome);
 
 /**
  * As `punctual_sleep_ns`, until a deadline on the clock of `punctual_now_ns`.
  *
- * Any thread; on Linux also in a signal handler.
+ * Any thread; on Linux also in a signal handler, as `punctual_sleep_ns`.
  */
 enum punctual_result punctual_sleep_until_ns(uint64_t deadline_ns,
                                              struct punctual_outcome *outcome);

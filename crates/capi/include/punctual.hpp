@@ -6,15 +6,22 @@
 // punctual does not: there a deadline is as far ahead as it is when the wait begins.
 //
 // What cannot fail is noexcept. The rest throws punctual::Error, which has the result of the C
-// call. What may be cancelled returns an empty optional when it was. A handle may move from thread
-// to thread; two threads at once get an Error (PUNCTUAL_RESULT_BUSY), but for a Cancel.
+// call; compiled with -fno-exceptions it prints the reason and aborts instead. What may be
+// cancelled returns an empty optional when it was. A handle may move from thread to thread; two
+// threads at once get an Error (PUNCTUAL_RESULT_BUSY), but for a Cancel.
 
 #ifndef PUNCTUAL_HPP
 #define PUNCTUAL_HPP
 
+#if __cplusplus < 201703L && (!defined(_MSVC_LANG) || _MSVC_LANG < 201703L)
+#error "punctual.hpp needs C++17: compile with -std=c++17 (MSVC: /std:c++17), or include punctual.h"
+#else
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <limits>
@@ -46,8 +53,18 @@ class Error : public std::runtime_error {
 
 namespace detail {
 
+/// Throws an Error, or aborts where the program is compiled without exceptions.
+[[noreturn]] inline void fail(punctual_result result, const char* why) {
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+  throw Error(result, why);
+#else
+  std::fprintf(stderr, "punctual: %s (result %d)\n", why, static_cast<int>(result));
+  std::abort();
+#endif
+}
+
 inline void check(punctual_result result) {
-  if (result != PUNCTUAL_RESULT_OK) throw Error(result, punctual_result_text(result));
+  if (result != PUNCTUAL_RESULT_OK) fail(result, punctual_result_text(result));
 }
 
 /// Whether it was done, and not cancelled.
@@ -191,7 +208,7 @@ struct Options {
     char why[256];
     const auto options = c();
     const auto result = punctual_waiter_check(&options, sizeof why, why);
-    if (result != PUNCTUAL_RESULT_OK) throw Error(result, why);
+    if (result != PUNCTUAL_RESULT_OK) detail::fail(result, why);
   }
 };
 
@@ -344,7 +361,7 @@ class Ticker {
     return ticked(tick);
   }
   /// Waits until `linger` after the next slot is due, and takes all that are due then, from one
-  /// to `most`: when each was due.
+  /// to `most`: when each was due. The linger makes no slot a missed one.
   std::vector<TimePoint> next_batch(std::uint32_t most, Duration linger) {
     return *batch(most, linger, nullptr);
   }
@@ -544,11 +561,16 @@ class Queue {
   static void serve(void* user, std::uint64_t key, std::uint64_t earliest) noexcept {
     auto& state = *static_cast<State*>(user);
     auto node = state.callbacks.extract(key);
+    if (!node) return;
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
     try {
-      if (node) node.mapped()(detail::time_point(earliest, 0));
+      node.mapped()(detail::time_point(earliest, 0));
     } catch (...) {
       if (!state.thrown) state.thrown = std::current_exception();
     }
+#else
+    node.mapped()(detail::time_point(earliest, 0));
+#endif
   }
 
   // Freed after the queue that points to it.
@@ -603,4 +625,5 @@ class Guard {
 
 }  // namespace punctual
 
+#endif  // C++17
 #endif  // PUNCTUAL_HPP

@@ -86,7 +86,9 @@ pub unsafe extern "C" fn punctual_guard_hold_honoured_requests(
 /// Sets how much later than asked Linux may end sleeps of this thread, and of those that it starts
 /// meanwhile. Free it in the same thread; another leaves the slack as it is.
 ///
-/// `PUNCTUAL_RESULT_UNSUPPORTED` but on Linux, `PUNCTUAL_RESULT_RANGE` for 0.
+/// `PUNCTUAL_RESULT_UNSUPPORTED` but on Linux, `PUNCTUAL_RESULT_RANGE` for 0 and for more
+/// than Linux gives back, `INT64_MAX` (292 years), on 32-bit processors `INT32_MAX`. After an error
+/// the slack is what it was.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_guard_hold_timer_slack(
     slack_ns: u64,
@@ -168,11 +170,36 @@ unsafe fn hold(
         // SAFETY: the caller's promise.
         let out = unsafe { Out::of(guard_out) }?;
         out.give(punctual_guard {
-            kind: hold()?,
+            kind: uncancelled(hold)?,
             thread: this_thread(),
         });
         Ok(())
     })
+}
+
+/// Calls with `pthread_cancel` put off. Guards read and open files, which are cancellation
+/// points on Linux, and its unwinding would abort the process in Rust's frames.
+fn uncancelled<T>(call: impl FnOnce() -> T) -> T {
+    #[cfg(target_os = "linux")]
+    {
+        use std::ffi::c_int;
+
+        unsafe extern "C" {
+            fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
+        }
+        /// `PTHREAD_CANCEL_DISABLE` of glibc and musl.
+        const DISABLE: c_int = 1;
+
+        let (mut before, mut ours) = (0, 0);
+        // SAFETY: `before` is a valid place for a number.
+        unsafe { pthread_setcancelstate(DISABLE, &mut before) };
+        let done = call();
+        // SAFETY: `ours` is a valid place for a number, and `before` was the state.
+        unsafe { pthread_setcancelstate(before, &mut ours) };
+        done
+    }
+    #[cfg(not(target_os = "linux"))]
+    call()
 }
 
 /// What the system has granted: of a timer resolution the interval in force now, of a timer slack
@@ -204,6 +231,8 @@ pub unsafe extern "C" fn punctual_guard_free(guard: *mut punctual_guard) {
     if held.kind.is_of_thread() && held.thread != this_thread() {
         // What it would restore is another thread's.
         forget(held);
+    } else {
+        uncancelled(|| drop(held));
     }
 }
 

@@ -14,6 +14,11 @@
 //! - Nothing unwinds into the caller, and there is nothing to begin or to end. After `fork` the
 //!   child goes on with all handles but those that another thread was using just then, which are
 //!   [`Busy`](punctual_result::Busy) there for ever.
+//! - `pthread_cancel` ends no wait: on Linux no function is a cancellation point, so a cancelled
+//!   thread waits to its deadline and ends at its next cancellation point after that. To end a
+//!   wait early there is [`punctual_cancel`]. Threads with asynchronous cancellation
+//!   (`PTHREAD_CANCEL_ASYNCHRONOUS`), and cancelled threads on other systems, must not call the
+//!   library.
 //! - What begins with a `size` is set by the caller to the `sizeof` that it was compiled with
 //!   (`PUNCTUAL_INIT`), so that it can grow without a new ABI.
 

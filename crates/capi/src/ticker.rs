@@ -237,6 +237,10 @@ pub unsafe extern "C" fn punctual_ticker_try_tick(
 /// to `most`: fewer waits where several calls can be made at once. `scheduled_ns` has room for `most`
 /// of them, and gets when each was due; `taken` how many there are. `cancel` may be null.
 ///
+/// With every `punctual_missed` the slots that fell due during the linger are taken, or come with
+/// the next batch where they are more than `most`. A call that comes after the linger still gets
+/// the slots that were due by its end; the `punctual_missed` applies to later ones.
+///
 /// `PUNCTUAL_RESULT_RANGE` for a `most` of 0. Cancelled, no slot is taken. One thread at a time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_ticker_next_batch(

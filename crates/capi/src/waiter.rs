@@ -49,19 +49,27 @@ pub(crate) fn as_ns(length: Duration) -> u64 {
 
 /// Waits for so long with what this thread has learned of its waits. `outcome` may be null.
 ///
-/// Any thread; on Linux also in a signal handler.
+/// Any thread. On Linux also in a signal handler; where the library was loaded with `dlopen`, only
+/// on a thread that has called this function before, outside of a handler. A length of 0 is enough.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_sleep_ns(
     length_ns: u64,
     outcome: *mut punctual_outcome,
 ) -> punctual_result {
-    // SAFETY: as this header says.
-    unsafe { punctual_sleep_until_ns(ns::now().saturating_add(length_ns), outcome) }
+    called(|| {
+        // SAFETY: as this header says.
+        let out = unsafe { OutSized::wanted(outcome) }?;
+        // Unlike a deadline that has passed, a length of 0 touches the thread's waiter, and
+        // so has the thread's storage allocated before its signal handlers need it.
+        let ended = punctual::sleep(Duration::from_nanos(length_ns));
+        out.into_iter().for_each(|out| out.set(ended.into()));
+        Ok(())
+    })
 }
 
 /// As `punctual_sleep_ns`, until a deadline on the clock of `punctual_now_ns`.
 ///
-/// Any thread; on Linux also in a signal handler.
+/// Any thread; on Linux also in a signal handler, as `punctual_sleep_ns`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_sleep_until_ns(
     deadline_ns: u64,

@@ -44,6 +44,19 @@ fn each_function_says_of_threads() {
     assert!(functions > 50, "{functions}");
 }
 
+/// A newer cargo-c may need a newer Rust than the one that is pinned.
+#[test]
+fn the_readme_installs_the_cargo_c_of_ci() {
+    let this = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let ci = fs::read_to_string(this.join("../../.ci/capi")).unwrap();
+    let version = ci.lines().find_map(|line| line.strip_prefix("cargo_c="));
+    let command = format!(
+        "cargo install --locked cargo-c --version {} ",
+        version.unwrap()
+    );
+    assert!(include_str!("../README.md").contains(&command), "{command}");
+}
+
 /// What is said of the whole library, as a comment.
 fn about() -> String {
     let source = include_str!("../src/lib.rs");

@@ -87,6 +87,19 @@ struct Ahead<C> {
 /// So many random slots are looked at beforehand, one by one.
 const LOOK: u64 = 1 << 20;
 
+/// The wait for a batch of slots.
+///
+/// Slots that fall due during it are late because of the wait, not because of the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Linger<C> {
+    /// The deadline of the wait.
+    pub until: Tick<C>,
+    /// Whether the caller came before `until`, so that it waited at all.
+    pub has_waited: bool,
+    /// When the batch is taken; not before `until`.
+    pub now: Tick<C>,
+}
+
 /// A slot that was served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served<C> {
@@ -185,9 +198,31 @@ impl<C: Copy + Ord> Schedule<C> {
     pub fn see(&mut self, now: Tick<C>) -> u64 {
         self.seen = now;
         if self.at <= now {
-            self.make_up(now);
+            self.make_up(now, Tick::from_ns(0));
         }
         std::mem::take(&mut self.untold)
+    }
+
+    /// Serves the next slot as one of a batch. `is_last` says that the batch is full with it.
+    ///
+    /// A batch has all slots that are due at the end of its wait, until it is full. The
+    /// [behaviour](MissedTickBehavior) applies to slots that the caller came too late for: those
+    /// due after the deadline of a wait that did not take place. Of a full batch it also applies
+    /// to slots due after that deadline, while those due before it stay owed.
+    pub fn serve_lingered(&mut self, linger: &Linger<C>, is_last: bool) -> Served<C> {
+        let (number, at) = self.advance();
+        let (until, now) = (linger.until, linger.now);
+        let end = if linger.has_waited { now } else { until };
+        let missed = if self.at > end {
+            self.see(now)
+        } else {
+            self.seen = now;
+            if is_last {
+                self.make_up(now, until);
+            }
+            std::mem::take(&mut self.untold)
+        };
+        Served { number, at, missed }
     }
 
     /// Gives out the first slot after `now`; those before it are missed, whatever
@@ -299,18 +334,26 @@ impl<C: Copy + Ord> Schedule<C> {
         }
     }
 
-    /// A tick at `now` was too late for slots after it.
+    /// A tick at `now` was too late for slots after it. Those due at `until` stay owed, as
+    /// the caller is not late for them.
     #[cold]
-    fn make_up(&mut self, now: Tick<C>) {
+    fn make_up(&mut self, now: Tick<C>, until: Tick<C>) {
+        let owed = self.owed_at(until);
         let most = match self.behavior {
             MissedTickBehavior::Burst => return,
-            MissedTickBehavior::BurstOf(most) => most,
-            MissedTickBehavior::Skip => 0,
-            MissedTickBehavior::Delay => {
+            MissedTickBehavior::BurstOf(most) => most.saturating_add(owed),
+            MissedTickBehavior::Skip => owed,
+            MissedTickBehavior::Delay if owed == 0 => {
                 let old = self.at;
                 self.move_to(now);
                 self.step();
                 return self.shifted_from(old);
+            }
+            MissedTickBehavior::Delay => {
+                if self.owed_at(now) > owed {
+                    self.nudge(now.late_for(until).as_ns());
+                }
+                return;
             }
         };
         if let Some(arrivals) = self.arrivals {
@@ -568,6 +611,120 @@ mod tests {
         schedule.reset_at(ms(2_000), ms(1_025));
         let served = tick(&mut schedule, &mut ms(1_025), Nanos::ZERO);
         assert_eq!((served.number, served.at, served.missed), (3, ms(2_000), 3));
+    }
+
+    /// Takes a batch after 10 ms of linger: the numbers of its slots, and how many were missed.
+    /// The caller comes at `now`, and the wait ends `late` ms after its deadline.
+    fn batch(
+        schedule: &mut Virtually,
+        most: usize,
+        now: &mut Tick<Virtual>,
+        late: u64,
+    ) -> (Vec<u64>, u64) {
+        let until = schedule.next_at() + Nanos::from_ms(10);
+        let has_waited = *now < until;
+        *now = (*now).max(until) + Nanos::from_ms(late);
+        let now = *now;
+        let linger = Linger {
+            until,
+            has_waited,
+            now,
+        };
+        let (mut numbers, mut missed) = (vec![], 0);
+        while numbers.is_empty() || numbers.len() < most && schedule.next_at() <= now {
+            let is_last = numbers.len() + 1 == most;
+            let served = schedule.serve_lingered(&linger, is_last);
+            numbers.push(served.number);
+            missed += served.missed;
+        }
+        (numbers, missed)
+    }
+
+    fn at_1_khz(behavior: MissedTickBehavior) -> Virtually {
+        Schedule::starting_at(ms(1_000), hz(1_000), behavior)
+    }
+
+    #[test]
+    fn slots_of_a_linger_are_never_missed() {
+        for behavior in [Burst, BurstOf(3), Delay, Skip] {
+            for seed in [None, Some(7)] {
+                let (mut schedule, mut now) = (at_1_khz(behavior), ms(0));
+                seed.into_iter().for_each(|seed| schedule.set_random(seed));
+                let mut taken = vec![];
+                for _ in 0..10 {
+                    let (numbers, missed) = batch(&mut schedule, 64, &mut now, 0);
+                    assert_eq!(missed, 0, "{behavior:?}");
+                    // One each millisecond, and both ends of the linger count.
+                    assert!(seed.is_some() || numbers.len() == 11, "{numbers:?}");
+                    taken.extend(numbers);
+                }
+                let in_order: Vec<u64> = (0..taken.len() as u64).collect();
+                assert_eq!(taken, in_order, "{behavior:?}");
+                let books = schedule.books();
+                assert_eq!((books.due, books.ticks), (books.ticks, taken.len() as u64));
+                assert_eq!((books.missed, books.owed, books.shifts), (0, 0, 0));
+            }
+        }
+    }
+
+    #[test]
+    fn slots_of_a_linger_that_do_not_fit_into_a_batch_come_with_the_next() {
+        for behavior in [Burst, BurstOf(3), Delay, Skip] {
+            for most in [1, 4] {
+                let (mut schedule, mut now) = (at_1_khz(behavior), ms(0));
+                let mut next = 0;
+                for _ in 0..10 {
+                    let (numbers, missed) = batch(&mut schedule, most, &mut now, 0);
+                    let expected: Vec<u64> = (next..next + most as u64).collect();
+                    assert_eq!((numbers, missed), (expected, 0), "{behavior:?}");
+                    next += most as u64;
+                }
+                let books = schedule.books();
+                assert_eq!((books.ticks, books.owed), (next, 11 - most as u64));
+                assert_eq!((books.missed, books.shifts), (0, 0));
+            }
+        }
+    }
+
+    /// Slots 0 to 10 are due at the deadline, 11 to 15 when the wait ends.
+    #[test]
+    fn a_late_wait_takes_what_fits_and_is_late_for_the_rest() {
+        for (behavior, missed, next, shift_ms) in [
+            (Burst, 0, (4, 1_004), 0),
+            (BurstOf(3), 2, (6, 1_006), 0),
+            (Skip, 5, (9, 1_009), 0),
+            (Delay, 0, (4, 1_009), 5),
+        ] {
+            let mut wide = at_1_khz(behavior);
+            let (numbers, none) = batch(&mut wide, 64, &mut ms(0), 5);
+            assert_eq!((numbers, none), ((0..16).collect(), 0), "{behavior:?}");
+            assert_eq!((wide.books().missed, wide.books().shifts), (0, 0));
+
+            let mut schedule = at_1_khz(behavior);
+            let full = batch(&mut schedule, 4, &mut ms(0), 5);
+            assert_eq!(full, (vec![0, 1, 2, 3], missed), "{behavior:?}");
+            assert_eq!((schedule.number, schedule.next_at()), (next.0, ms(next.1)));
+            assert_eq!(schedule.books().shift_ns, shift_ms * 1_000_000);
+        }
+    }
+
+    /// It comes at 100 ms for slots of which the linger ended at 21 ms.
+    #[test]
+    fn a_late_caller_gets_its_linger_and_the_behavior_for_the_rest() {
+        for (behavior, beyond, missed, next) in [
+            (Burst, (22..75).collect(), 0, 1_075),
+            (BurstOf(3), vec![98, 99, 100], 76, 1_101),
+            (Skip, vec![], 79, 1_101),
+            (Delay, vec![], 0, 1_101),
+        ] {
+            let (mut schedule, mut now) = (at_1_khz(behavior), ms(0));
+            batch(&mut schedule, 64, &mut now, 0);
+            let late = batch(&mut schedule, 64, &mut ms(1_100), 0);
+            let mut expected: Vec<u64> = (11..22).collect();
+            expected.extend::<Vec<u64>>(beyond);
+            assert_eq!(late, (expected, missed), "{behavior:?}");
+            assert_eq!(schedule.next_at(), ms(next));
+        }
     }
 
     #[test]

@@ -34,6 +34,11 @@
 //! - Waiting does not fail and does not panic. On Linux [`sleep`] and
 //!   [`sleep_until`] may be called in a signal handler, in a destructor of a
 //!   thread, and after `fork`.
+//! - `pthread_cancel` ends no wait: on Linux no wait is a cancellation point, so a cancelled
+//!   thread waits to its deadline. A [`Cancel`] ends a wait early.
+//! - In a library that was loaded with `dlopen`, such as a plug-in, a thread must have
+//!   called [`sleep`] once before its signal handler waits. The C library allocates the
+//!   thread-local storage of such a library at the first use, with `malloc`.
 //!
 //! # Features
 //!

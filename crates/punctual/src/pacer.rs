@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use punctual_core::schedule::{Books, MissedTickBehavior, Schedule};
+use punctual_core::schedule::{Books, Linger, MissedTickBehavior, Schedule};
 use punctual_core::strategies::Promised;
 use punctual_sys::nap::Cancel;
 
@@ -111,10 +111,15 @@ impl Pacer {
     /// then, up to `most` and at least one: fewer waits, and fewer calls of the system
     /// where several can be sent at once. No slot of it is early, and none is later than
     /// `linger` and what the wait adds, unless it was owed.
+    ///
+    /// The wait makes nobody late: no [`MissedTickBehavior`] gives up slots that fell due
+    /// during the linger. Where they are more than `most`, the next batch has the others.
+    /// A caller that comes after the linger still gets the slots that were due by its end;
+    /// the behaviour applies to later ones.
     pub fn next_batch(&mut self, most: u32, linger: Duration) -> Batch {
-        let deadline = self.batch_at(linger);
+        let (deadline, has_waited) = self.batch_at(linger);
         let outcome = self.0.waiter.sleep_until(deadline);
-        self.batch(most, deadline, outcome)
+        self.batch(most, (deadline, has_waited), outcome)
     }
 
     /// As [`next_batch`](Self::next_batch), or until `cancel` is cancelled.
@@ -127,9 +132,9 @@ impl Pacer {
         linger: Duration,
         cancel: &Cancel,
     ) -> Result<Batch, Cancelled> {
-        let deadline = self.batch_at(linger);
+        let (deadline, has_waited) = self.batch_at(linger);
         let outcome = self.0.waiter.wait_until(deadline, cancel)?;
-        Ok(self.batch(most, deadline, outcome))
+        Ok(self.batch(most, (deadline, has_waited), outcome))
     }
 
     /// When the next slot is due.
@@ -184,24 +189,36 @@ impl Pacer {
         self.0.promised()
     }
 
-    fn batch_at(&self, linger: Duration) -> Instant {
-        after(self.0.next_at(), linger)
+    /// When the batch is taken, and whether that is still to come.
+    fn batch_at(&self, linger: Duration) -> (Instant, bool) {
+        let deadline = after(self.0.next_at(), linger);
+        (deadline, self.0.waiter.now() < deadline)
     }
 
-    fn batch(&mut self, most: u32, deadline: Instant, outcome: Outcome) -> Batch {
+    fn batch(
+        &mut self,
+        most: u32,
+        (deadline, has_waited): (Instant, bool),
+        outcome: Outcome,
+    ) -> Batch {
         let anchor = self.0.anchor;
         let actual = deadline + outcome.lateness();
-        let now = anchor.tick(actual);
+        let linger = Linger {
+            until: anchor.tick(deadline),
+            has_waited,
+            now: anchor.tick(actual),
+        };
         let ahead = self.0.schedule;
         let mut slots = 0;
-        while slots == 0 || slots < most && self.0.schedule.next_at() <= now {
-            let served = self.0.schedule.serve(now);
-            self.0.waiter.missed(served.missed);
+        while slots == 0 || slots < most && self.0.schedule.next_at() <= linger.now {
             slots += 1;
+            let served = self.0.schedule.serve_lingered(&linger, slots >= most);
+            self.0.waiter.missed(served.missed);
         }
         Batch {
             schedule: ahead,
             anchor,
+            linger,
             actual,
             left: slots,
             outcome,
@@ -237,6 +254,7 @@ pub struct Batch {
     /// As it was before they were taken, to tell them again.
     schedule: Schedule<Caller>,
     anchor: Anchor<Caller>,
+    linger: Linger<Caller>,
     actual: Instant,
     left: u32,
     outcome: Outcome,
@@ -254,7 +272,7 @@ impl Iterator for Batch {
 
     fn next(&mut self) -> Option<Tick> {
         self.left = self.left.checked_sub(1)?;
-        let served = self.schedule.serve(self.anchor.tick(self.actual));
+        let served = self.schedule.serve_lingered(&self.linger, self.left == 0);
         let scheduled = self.anchor.instant(served.at);
         let late = self.actual.saturating_duration_since(scheduled);
         Some(Tick {

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use punctual::{Cancel, Clock, FramePacer, Pacer, Period, Strategy, Waiter, interval_at};
+use punctual::{
+    Cancel, Clock, FramePacer, MissedTickBehavior, Pacer, Period, Strategy, Waiter, interval_at,
+};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -192,6 +194,43 @@ fn a_wait_that_a_panic_ended_can_be_waited_again() {
             wait();
             assert!(clock.now() >= at, "{kind:?}");
         }
+    }
+}
+
+/// 2,551 slots a second and 2 ms of linger, as a sender of packets had it.
+#[test]
+fn a_batch_has_every_slot_of_its_linger() {
+    use MissedTickBehavior::{Burst, BurstOf, Delay, Skip};
+
+    for behavior in [Burst, BurstOf(3), Delay, Skip] {
+        let clock = Manual::new();
+        let pacer = Pacer::starting_at(clock.now(), Period::hz(2_551).unwrap());
+        let pacer = pacer.missed_tick_behavior(behavior);
+        let mut pacer = pacer.waiter(on(&clock, "system"));
+        let mut expected = 0;
+        for _ in 0..300 {
+            let batch = pacer.next_batch(64, 2 * MS);
+            assert_eq!(batch.len(), 6, "{behavior:?}");
+            for slot in batch {
+                assert_eq!((slot.number(), slot.missed()), (expected, 0));
+                expected += 1;
+            }
+        }
+        let books = pacer.books();
+        assert_eq!((books.due, books.ticks), (1_800, 1_800), "{behavior:?}");
+        assert_eq!((books.missed, books.owed, books.shifts), (0, 0, 0));
+
+        // Of a full batch the next one has the rest; of a stall the books have it.
+        assert_eq!(pacer.next_batch(2, 2 * MS).len(), 2);
+        assert_eq!((pacer.books().missed, pacer.books().owed), (0, 4));
+        clock.sleep(Duration::from_secs(1));
+        let ticks: u64 = pacer
+            .next_batch(64, 2 * MS)
+            .map(|slot| 1 + slot.missed())
+            .sum();
+        let books = pacer.books();
+        assert_eq!(books.due, 1_802 + ticks + books.owed, "{behavior:?}");
+        assert_eq!(books.due, books.ticks + books.missed + books.owed);
     }
 }
 

@@ -8,7 +8,7 @@
 mod apart;
 
 use apart::{FUTEX, NANOSLEEP, OWN_SLACK, PPOLL, PRCTL, apart, refuse};
-use libc::{c_int, c_long};
+use libc::{c_int, c_long, c_void};
 use punctual_core::{Nanos, Reason};
 use punctual_sys::nap::{Cancel, Nap, Slack};
 use punctual_sys::{clock, slack};
@@ -378,4 +378,58 @@ fn a_destructor_of_a_thread_may_nap() {
     }
     thread_local!(static LAST: NapsInDrop = const { NapsInDrop(Nap::new()) });
     thread::spawn(|| LAST.with(|_| ())).join().unwrap();
+}
+
+/// Naps of both kinds in a thread of C that is cancelled already; `pthread_cancel` ends it
+/// at the first cancellation point.
+fn naps_while_cancelled(refused: &[c_long]) {
+    extern "C" fn napper(marker: *mut c_void) -> *mut c_void {
+        // SAFETY: the calling thread exists.
+        unsafe { libc::pthread_cancel(libc::pthread_self()) };
+        let deadline = clock::now() + Nanos::from_ms(1);
+        let mut nap = Nap::new();
+        nap.ordinary(Nanos::from_ms(1), None);
+        wait(&mut nap, deadline.since(clock::now()), Slack::PerNap, None);
+        wait(
+            &mut nap,
+            Nanos::from_us(300),
+            Slack::PerNap,
+            Some(&Cancel::new()),
+        );
+        marker
+    }
+    refuse(refused, libc::EPERM);
+    let marker = ptr::without_provenance_mut(7);
+    let mut returned = ptr::null_mut();
+    // SAFETY: the places are valid, and the thread is joined once.
+    unsafe {
+        let mut thread = std::mem::zeroed();
+        assert_eq!(
+            libc::pthread_create(&mut thread, ptr::null(), napper, marker),
+            0
+        );
+        assert_eq!(libc::pthread_join(thread, &mut returned), 0);
+    }
+    assert_eq!(returned, marker, "cancelled in a nap");
+}
+
+#[test]
+fn no_nap_is_a_cancellation_point() {
+    apart("no_nap_is_a_cancellation_point", || {
+        naps_while_cancelled(&[])
+    });
+}
+
+#[test]
+fn nor_is_one_without_the_futex() {
+    apart("nor_is_one_without_the_futex", || {
+        naps_while_cancelled(&[FUTEX])
+    });
+}
+
+#[test]
+fn nor_is_one_without_futex_and_sleep() {
+    apart("nor_is_one_without_futex_and_sleep", || {
+        naps_while_cancelled(&[FUTEX, NANOSLEEP]);
+    });
 }

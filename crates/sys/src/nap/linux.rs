@@ -1,13 +1,16 @@
 //! A futex wait until an instant of the monotonic clock, which only a cancellation ends
 //! early; and what is left where a sandbox refuses the call.
+//!
+//! All calls go through `syscall`. The C library's own functions are cancellation points of
+//! `pthread_cancel`, whose unwinding aborts the process where it meets Rust's frames.
 
-use super::Slack;
+use super::{Slack, kernel_clock};
 use crate::clock::{self, Tick};
 use crate::crowd;
 use crate::slack::{Kept, within, without};
 use libc::{
-    CLOCK_MONOTONIC, FUTEX_PRIVATE_FLAG, FUTEX_WAIT_BITSET, FUTEX_WAKE, SYS_futex, TIMER_ABSTIME,
-    c_int,
+    CLOCK_MONOTONIC, FUTEX_PRIVATE_FLAG, FUTEX_WAIT_BITSET, FUTEX_WAKE, SYS_clock_nanosleep,
+    SYS_futex, SYS_ppoll, TIMER_ABSTIME, c_int,
 };
 use punctual_core::crowd::Crowd;
 use punctual_core::{Nanos, Reason};
@@ -43,8 +46,8 @@ impl Blocker {
     pub(super) fn ordinary(&mut self, length: Nanos, flag: Option<&Flag>) -> Reason {
         let end = clock::now() + length;
         let slept = match flag {
-            None => clock_nanosleep(0, length.as_ns()),
-            Some(_) => None,
+            None if !kernel_clock::is_another() => clock_nanosleep(0, length.as_ns()),
+            _ => None,
         };
         slept.unwrap_or_else(|| block(end, flag))
     }
@@ -80,10 +83,41 @@ impl Flag {
     }
 }
 
-/// Blocks until `end` with the first call that is not refused, at the thread's current
-/// slack.
+/// Blocks until `end` at the thread's current slack.
 #[inline]
 fn block(end: Tick, flag: Option<&Flag>) -> Reason {
+    if kernel_clock::is_another() {
+        return in_pieces(end, flag);
+    }
+    on_kernel_clock(end, flag)
+}
+
+/// The kernel's clock, or the C library's if a sandbox refuses the call.
+fn kernel_now() -> Tick {
+    kernel_clock::now().unwrap_or_else(clock::now)
+}
+
+/// The longest block while the clocks differ: so late a nap is at most on a clock that runs
+/// faster than the kernel's, by the kernel's.
+const PIECE: Nanos = Nanos::from_ms(10);
+
+#[cold]
+fn in_pieces(end: Tick, flag: Option<&Flag>) -> Reason {
+    loop {
+        let left = end.since(clock::now());
+        if left.is_zero() {
+            return Reason::Timer;
+        }
+        match on_kernel_clock(kernel_now() + left.min(PIECE), flag) {
+            Reason::Timer => {}
+            reason => return reason,
+        }
+    }
+}
+
+/// Blocks until the kernel's clock shows `end`, with the first call that is not refused.
+#[inline]
+fn on_kernel_clock(end: Tick, flag: Option<&Flag>) -> Reason {
     if RUNG.load(Ordering::Relaxed) == FUTEX {
         // Without a flag: a word on this thread's stack, which nobody else can wake.
         let alone = AtomicU32::new(0);
@@ -116,7 +150,7 @@ fn below_futex(end: Tick, flag: Option<&Flag>) -> Reason {
     loop {
         let until = match flag {
             Some(flag) if flag.is_raised() => return Reason::Event,
-            Some(_) => end.min(clock::now() + LOOK),
+            Some(_) => end.min(kernel_now() + LOOK),
             None => end,
         };
         match without_futex(until) {
@@ -173,10 +207,10 @@ fn futex(word: &AtomicU32, end: Tick) -> Option<Reason> {
     }
 }
 
-/// The `timespec` of the kernel's futex call, which on 32-bit processors is older
-/// than that of the C library.
+/// The `timespec` of the kernel's calls, which on 32-bit processors is older than that of
+/// the C library.
 #[repr(C)]
-struct Time {
+pub(super) struct Time {
     seconds: Field,
     ns: Field,
 }
@@ -201,40 +235,56 @@ type Field = i32;
 impl Time {
     /// A day from now at most, on a clock that starts at boot: it fits.
     #[inline]
-    fn of(ns: u64) -> Self {
+    pub(super) fn of(ns: u64) -> Self {
         Self {
             seconds: (ns / 1_000_000_000) as Field,
             ns: (ns % 1_000_000_000) as Field,
         }
     }
-}
 
-fn timespec_of(ns: u64) -> libc::timespec {
-    // SAFETY: it is made of numbers, some of which may be padding.
-    let mut time: libc::timespec = unsafe { std::mem::zeroed() };
-    time.tv_sec = (ns / 1_000_000_000) as _;
-    time.tv_nsec = (ns % 1_000_000_000) as _;
-    time
+    pub(super) fn as_ns(&self) -> u64 {
+        self.seconds as u64 * 1_000_000_000 + self.ns as u64
+    }
 }
 
 /// `None` when the system refuses the call.
 fn clock_nanosleep(flags: c_int, ns: u64) -> Option<Reason> {
-    let request = timespec_of(ns);
-    // SAFETY: `request` is a valid timespec with less than 10^9 nanoseconds, and
-    // no remainder is asked for, which the null pointer says.
-    match unsafe { libc::clock_nanosleep(CLOCK_MONOTONIC, flags, &request, ptr::null_mut()) } {
+    let request = Time::of(ns);
+    // SAFETY: `request` is a time as this call takes it, with less than 10^9 nanoseconds,
+    // and no remainder is asked for, which the null pointer says.
+    let answer = unsafe {
+        libc::syscall(
+            SYS_clock_nanosleep,
+            CLOCK_MONOTONIC,
+            flags,
+            &raw const request,
+            ptr::null::<Time>(),
+        )
+    };
+    match answer {
         0 => Some(Reason::Timer),
-        libc::EINTR => Some(Reason::Interrupted),
+        _ if errno() == libc::EINTR => Some(Reason::Interrupted),
         _ => None,
     }
 }
 
 /// `None` when the system refuses the call.
 fn ppoll(end: Tick) -> Option<Reason> {
-    let timeout = timespec_of(end.since(clock::now()).as_ns());
-    // SAFETY: there are no descriptors and no signal mask, which zero and the
-    // null pointers say, and `timeout` is a valid timespec.
-    match unsafe { libc::ppoll(ptr::null_mut(), 0, &timeout, ptr::null()) } {
+    let mut timeout = Time::of(end.since(kernel_now()).as_ns());
+    // SAFETY: there are no descriptors and no signal mask, which zeroes and the null
+    // pointers say, and `timeout` is a valid time, in whose place the kernel may write
+    // what is left of it.
+    let answer = unsafe {
+        libc::syscall(
+            SYS_ppoll,
+            ptr::null::<libc::pollfd>(),
+            0,
+            &raw mut timeout,
+            ptr::null::<u64>(),
+            size_of::<u64>(),
+        )
+    };
+    match answer {
         0 => Some(Reason::Timer),
         _ if errno() == libc::EINTR => Some(Reason::Interrupted),
         _ => None,
@@ -243,8 +293,8 @@ fn ppoll(end: Tick) -> Option<Reason> {
 
 /// Nothing can block: offers the CPU until the time comes.
 fn yield_until(end: Tick) -> Reason {
-    let last = end.min(clock::now() + LOOK);
-    while clock::now() < last {
+    let last = end.min(kernel_now() + LOOK);
+    while kernel_now() < last {
         std::thread::yield_now();
     }
     if last < end {

@@ -19,6 +19,8 @@ use std::fmt;
 use std::sync::Arc;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
+mod kernel_clock;
+#[cfg(any(target_os = "linux", target_os = "android"))]
 #[path = "linux.rs"]
 mod platform;
 #[cfg(target_os = "macos")]
@@ -87,7 +89,9 @@ mod event;
 /// first nap creates.
 ///
 /// On Linux a nap takes no lock and allocates nothing, so it may be taken in a signal
-/// handler, between `fork` and `exec`, and in a thread's destructors.
+/// handler, between `fork` and `exec`, and in a thread's destructors. In a library that was
+/// loaded with `dlopen`, the first nap of a thread allocates thread-local storage. No nap is a
+/// cancellation point: a thread that `pthread_cancel` cancels naps to the end.
 ///
 /// # Examples
 ///
@@ -147,6 +151,9 @@ impl Nap {
     /// # Platform notes
     /// A call that Linux refuses (as a sandbox may) is not tried again by this process.
     /// Without the futex, a nap notices within 5 ms that it was cancelled.
+    ///
+    /// Where this process's clock is not the kernel's, as under libfaketime, Linux blocks for
+    /// 10 ms at a time and reads the process's clock in between.
     #[inline]
     pub fn until(&mut self, instant: Tick, slack: Slack, cancel: Option<&Cancel>) -> Reason {
         let flag = cancel.map(Cancel::flag);
@@ -159,6 +166,8 @@ impl Nap {
         }
         // Detected here, where there is time for it, rather than when the spin begins.
         spin::kind();
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        kernel_clock::look(now, instant.since(now));
         let last = now + LONGEST;
         let reason = self.0.until(instant.min(last), slack, flag);
         ended(reason, instant > last, flag)
@@ -172,6 +181,8 @@ impl Nap {
         if flag.is_some_and(platform::Flag::is_raised) {
             return Reason::Event;
         }
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        kernel_clock::look(clock::now(), length);
         let reason = self.0.ordinary(length.min(LONGEST), flag);
         ended(reason, length > LONGEST, flag)
     }

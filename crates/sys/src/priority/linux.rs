@@ -29,14 +29,23 @@ pub(super) fn current() -> Option<String> {
 }
 
 pub(super) fn set(priority: Priority) -> Result<(), Error> {
+    let before = Before::of_thread()?;
     // Only a privileged thread may drop the flag, and nobody asked for that.
-    let flag = Before::of_thread()?.flags & SCHED_RESET_ON_FORK;
+    let flag = before.flags & SCHED_RESET_ON_FORK;
+    let leaves_idle = before.policy() == libc::SCHED_IDLE;
+    let ordinary = || put_policy(SCHED_OTHER | flag, 0);
+    // First the step that the system may refuse, and that everyone may take back.
     let change = match wanted(priority) {
-        // The nice value is what may be refused, so it comes first.
-        Wanted::Nice(nice) => put_nice(nice).and_then(|()| put_policy(SCHED_OTHER | flag, 0)),
+        Wanted::Nice(nice) if leaves_idle => ordinary().and_then(|()| put_nice(nice)),
+        Wanted::Nice(nice) => put_nice(nice).and_then(|()| ordinary()),
         Wanted::RealTime => put_policy(libc::SCHED_FIFO | flag, LOWEST_REAL_TIME),
     };
-    change.map_err(|cause| refused(priority, &cause))
+    change.map_err(|cause| {
+        let error = refused(priority, &cause);
+        // What was in force before the first step; the error to report is that of the change.
+        let _ = before.restore();
+        error
+    })
 }
 
 /// How a thread is scheduled.
@@ -269,6 +278,30 @@ mod tests {
             });
             apart.join().unwrap();
         }
+    }
+
+    /// To leave SCHED_IDLE takes a privilege, to raise the nice value does not.
+    #[test]
+    fn a_refused_change_leaves_nothing_behind() {
+        std::thread::spawn(|| {
+            put_policy(libc::SCHED_IDLE, 0).unwrap();
+            // Through `syscall` it is of this thread alone.
+            let nobody = 65_534;
+            // SAFETY: takes numbers.
+            unsafe { libc::syscall(libc::SYS_setresuid, nobody, nobody, nobody) };
+            let state = || (Before::of_thread().unwrap().flags, nice());
+            let before = state();
+            match set(Priority::Background) {
+                // An `ulimit -e` allows it.
+                Ok(()) => assert_eq!(state(), (SCHED_OTHER, 19)),
+                Err(error) => {
+                    assert!(error.is_permission(), "{error}");
+                    assert_eq!(state(), before);
+                }
+            }
+        })
+        .join()
+        .unwrap();
     }
 
     #[test]

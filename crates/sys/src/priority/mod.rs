@@ -67,6 +67,7 @@ pub fn current() -> Option<String> {
 /// Changes the priority of the calling thread for good.
 ///
 /// # Errors
+/// After an error the thread has the priority that it had.
 /// Permission when the user must not raise it that far, with what to do.
 /// Unsupported where a thread cannot change it.
 ///

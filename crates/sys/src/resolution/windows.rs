@@ -55,7 +55,11 @@ pub(super) fn release(interval: Nanos) -> Result<(), Error> {
              requested"
         )));
     }
-    process.tell()
+    process.tell().inspect_err(|_| {
+        process.requests.add(interval);
+        // What was in force before was accepted before.
+        let _ = process.tell();
+    })
 }
 
 /// What this process asks for, and what the system was told.

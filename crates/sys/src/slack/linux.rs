@@ -4,26 +4,70 @@
 //! `PR_GET_TIMERSLACK` down to an int, so slack above 2.1 s would look negative.
 
 use crate::Error;
-use libc::{PR_GET_TIMERSLACK, PR_SET_TIMERSLACK, SYS_prctl, c_ulong, syscall};
+use libc::{PR_GET_TIMERSLACK, PR_SET_TIMERSLACK, SYS_prctl, c_long, c_ulong, syscall};
 use punctual_core::Nanos;
 use std::cell::Cell;
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// The largest slack that [`set`] takes: what the answer of the call can say as a positive
+/// number. 292 years, and 2.1 s on 32-bit processors.
+const MOST: Nanos = Nanos::new(c_long::MAX as u64);
+
 pub(super) fn current() -> Option<Nanos> {
+    match answer() {
+        // An error, or slack so close to 2^64 ns that the C library takes it for one.
+        -1 => behind_an_error(),
+        slack => Some(Nanos::new(slack as usize as u64)),
+    }
+}
+
+/// Slack above [`MOST`], which other code may set, is a negative answer.
+fn answer() -> c_long {
     // SAFETY: reads one number of this thread; no pointers.
-    let slack = unsafe { syscall(SYS_prctl, PR_GET_TIMERSLACK, 0, 0, 0, 0) };
-    u64::try_from(slack).ok().map(Nanos::new)
+    unsafe { syscall(SYS_prctl, PR_GET_TIMERSLACK, 0, 0, 0, 0) }
+}
+
+/// `prctl(PR_SET_TIMERSLACK, -1)` has the same answer as a sandbox that refuses the call.
+/// Only slack can be changed and brought back.
+#[cold]
+fn behind_an_error() -> Option<Nanos> {
+    let cause = io::Error::last_os_error();
+    // The C library has negated the answer.
+    let below = usize::try_from(cause.raw_os_error()?).ok()?;
+    let slack = Nanos::new(0_usize.wrapping_sub(below) as u64);
+    let is_slack = put(LEAST) && answer() == 1;
+    // The default where only reading is refused.
+    put(if is_slack { slack } else { Nanos::ZERO });
+    is_slack.then_some(slack)
+}
+
+/// As the caller of `super::set` asks for it.
+pub(super) fn set(slack: Nanos) -> Result<Nanos, Error> {
+    if slack > MOST {
+        return Err(Error::range(format!(
+            "timer slack cannot be {slack}: the most that Linux gives back is {MOST}"
+        )));
+    }
+    change(slack)
 }
 
 /// Zero resets the thread to its default slack, which the guard relies on for a
-/// real-time thread, whose slack reads as zero.
-pub(super) fn set(slack: Nanos) -> Result<Nanos, Error> {
+/// real-time thread, whose slack reads as zero. On an error the slack is that of before.
+fn change(slack: Nanos) -> Result<Nanos, Error> {
+    let Some(before) = current() else {
+        return Err(Error::last_os("reading timer slack"));
+    };
     if !put(slack) {
         return Err(Error::last_os(format_args!(
             "setting timer slack to {slack}"
         )));
     }
-    let granted = current().ok_or_else(|| Error::last_os("reading timer slack back"))?;
+    let Some(granted) = current() else {
+        let error = Error::last_os("reading timer slack back");
+        put(before);
+        return Err(error);
+    };
     THREAD.with(|thread| {
         if thread.back_to.get() != 0 {
             thread.back_to.set(granted.as_ns());
@@ -44,7 +88,7 @@ pub(crate) fn own() -> Option<Nanos> {
 /// Sets the slack of this thread, or what it goes back to where something here lowers it.
 pub(crate) fn give_back(slack: Nanos) -> Result<Nanos, Error> {
     if THREAD.with(|thread| thread.back_to.get()) == 0 {
-        return set(slack);
+        return change(slack);
     }
     // What is given back may have taken its place.
     put(LEAST);
@@ -289,6 +333,42 @@ mod tests {
             set(Nanos::new(1)).unwrap();
             assert_eq!(without(current), Some(Nanos::new(1)));
             assert_eq!(current(), Some(Nanos::new(1)));
+        });
+    }
+
+    #[test]
+    fn slack_that_linux_cannot_give_back_is_refused() {
+        apart(|| {
+            let before = current();
+            for ns in [1 << 63, (1 << 63) + 5, u64::MAX - 4_095, u64::MAX] {
+                for refused in [set(Nanos::new(ns)), super::super::set(Nanos::new(ns))] {
+                    let error = refused.unwrap_err();
+                    assert!(error.is_range(), "{error}");
+                    assert!(error.to_string().contains("the most"), "{error}");
+                }
+                assert!(hold(Nanos::new(ns)).unwrap_err().is_range());
+                assert_eq!(current(), before);
+            }
+            assert_eq!(set(MOST).unwrap(), MOST);
+        });
+    }
+
+    /// Other code sets it, as with `prctl(PR_SET_TIMERSLACK, -1)`.
+    #[test]
+    fn slack_above_the_most_is_lowered_for_naps_and_comes_back() {
+        apart(|| {
+            let most = usize::MAX as u64;
+            for ns in [MOST.as_ns() + 6, most - 4_096, most - 4_095, most] {
+                let huge = Nanos::new(ns);
+                assert!(put(huge));
+                assert_eq!(current(), Some(huge));
+                assert_eq!(without(current), Some(LEAST));
+                assert_eq!(current(), Some(huge));
+                drop(kept());
+                assert_eq!(current(), Some(huge));
+                drop(hold(Nanos::from_us(20)).unwrap());
+                assert_eq!(current(), Some(huge));
+            }
         });
     }
 

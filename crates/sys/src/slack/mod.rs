@@ -60,7 +60,9 @@ pub fn current() -> Option<Nanos> {
 ///
 /// # Errors
 /// Unsupported where there is no timer slack. Range for zero, which Linux would
-/// take as "back to the default" (man page PR_SET_TIMERSLACK): the least is 1 ns.
+/// take as "back to the default" (man page PR_SET_TIMERSLACK): the least is 1 ns; and for
+/// more than Linux gives back, 292 years, on 32-bit processors 2.1 s. After an error the
+/// slack is what it was.
 ///
 /// # Platform notes
 /// Linux ignores the call for threads under a real-time policy; the slack
