@@ -79,7 +79,8 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// As the budget runs out, tasks are woken less far ahead of the deadline. Without budget
 /// a sleep ends when its timer fires: late by the wake-up, and never early. The thread
 /// then also rests between two wake-ups, so that one wake-up serves several sleeps: up to
-/// 100 us with 90 sleeps or more. These numbers are fixed.
+/// 100 us with 90 sleeps or more. These numbers are fixed. Work that must be exact beside
+/// many sleeps belongs on a thread with a [`Waiter`], or to [`Timers`] with one.
 ///
 /// # Under tokio's clock
 ///
