@@ -1,6 +1,7 @@
 //! The hand-over of timers to the thread that serves them.
 
 use std::sync::PoisonError;
+use std::time::Duration;
 
 #[cfg(all(test, loom))]
 use loom::sync::{Mutex, MutexGuard};
@@ -29,6 +30,8 @@ struct State<T> {
     /// When the thread looks again by itself. While it serves this is the very
     /// first instant: it need not be woken.
     looks_at: Time,
+    /// The thread does not look before, so that one wake-up serves several timers.
+    rests_until: Time,
     is_closed: bool,
 }
 
@@ -56,6 +59,7 @@ impl<T, B: Bell> Desk<T, B> {
         let state = State {
             queue,
             looks_at: AT_WORK,
+            rests_until: AT_WORK,
             is_closed: false,
         };
         Self {
@@ -78,6 +82,7 @@ impl<T, B: Bell> Desk<T, B> {
         }
         let key = state.queue.insert(window, value);
         let wake = state.queue.next_wake().unwrap_or(Time::MAX);
+        let wake = wake.max(state.rests_until);
         let is_earlier = wake < state.looks_at;
         if is_earlier {
             state.looks_at = wake;
@@ -114,8 +119,9 @@ impl<T, B: Bell> Desk<T, B> {
         self.bell.is_rung() && self.lock().is_closed
     }
 
-    /// What the thread asks after each wait and each batch.
-    pub(crate) fn next(&self, now: Time, batch: &mut Vec<Fired<T>>) -> Next {
+    /// What the thread asks after each wait and each batch. After a batch it rests for
+    /// `rest`.
+    pub(crate) fn next(&self, now: Time, rest: Duration, batch: &mut Vec<Fired<T>>) -> Next {
         let mut state = self.lock();
         // Whoever rang did so for what is seen now.
         self.bell.reset();
@@ -125,9 +131,11 @@ impl<T, B: Bell> Desk<T, B> {
         batch.extend(state.queue.advance(now).take(BATCH));
         if !batch.is_empty() {
             state.looks_at = AT_WORK;
+            state.rests_until = now + rest;
             return Next::Serve;
         }
         let wake = state.queue.next_wake();
+        let wake = wake.map(|wake| wake.max(state.rests_until));
         state.looks_at = wake.unwrap_or(Time::MAX);
         let exact = state.queue.next_exact();
         Next::Wait { wake, exact }
@@ -178,7 +186,7 @@ mod tests {
         let now = Time::from_ns(10);
         let (mut batch, mut served) = (Vec::new(), Vec::new());
         loop {
-            match desk.next(now, &mut batch) {
+            match desk.next(now, Duration::ZERO, &mut batch) {
                 Next::Serve => served.extend(batch.drain(..).map(|fired| fired.value)),
                 Next::Wait { wake, .. } => {
                     assert!(wake.is_none_or(|wake| wake > now));
@@ -211,7 +219,7 @@ mod tests {
                     let mut left = 2;
                     let mut batch = Vec::new();
                     while left > 0 {
-                        match desk.next(Time::from_ns(10), &mut batch) {
+                        match desk.next(Time::from_ns(10), Duration::ZERO, &mut batch) {
                             Next::Serve => left -= batch.drain(..).count(),
                             Next::Wait { .. } => desk.bell.wait(),
                             Next::Close => unreachable!("nobody closes it"),
@@ -241,5 +249,57 @@ mod tests {
             assert_eq!(served.len() + cancelled.iter().count() + left.len(), 1);
             assert_eq!(desk.insert(Time::from_ns(1).into(), 8), Err(8));
         });
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[derive(Default)]
+    struct Rung(Cell<bool>);
+
+    impl Bell for Rung {
+        fn ring(&self) {
+            self.0.set(true);
+        }
+
+        fn is_rung(&self) -> bool {
+            self.0.get()
+        }
+
+        fn reset(&self) {
+            self.0.set(false);
+        }
+    }
+
+    #[test]
+    fn timers_that_become_due_in_a_rest_share_its_end() {
+        let at = Time::from_ns;
+        let rest = Duration::from_nanos(100);
+        let desk = Desk::new(TimerQueue::new(), Rung::default());
+        let mut batch = Vec::new();
+        desk.insert(at(10).into(), 1).unwrap();
+        assert_eq!(desk.next(at(20), rest, &mut batch), Next::Serve);
+        batch.clear();
+        desk.insert(at(50).into(), 2).unwrap();
+        let wait = |wake, exact| Next::Wait {
+            wake: Some(at(wake)),
+            exact: Some(at(exact)),
+        };
+        assert_eq!(desk.next(at(30), rest, &mut batch), wait(120, 50));
+        // Nobody wakes the thread for a timer that is due in its rest.
+        desk.insert(at(40).into(), 3).unwrap();
+        assert!(!desk.bell.is_rung());
+        assert_eq!(desk.next(at(120), rest, &mut batch), Next::Serve);
+        let served: Vec<_> = batch.drain(..).map(|fired| fired.value).collect();
+        assert_eq!(served, [3, 2]);
+        // After the rest it waits for timers as before, and is woken for earlier ones.
+        desk.insert(at(900).into(), 4).unwrap();
+        assert_eq!(desk.next(at(130), rest, &mut batch), wait(900, 900));
+        desk.insert(at(500).into(), 5).unwrap();
+        assert!(desk.bell.is_rung());
+        assert_eq!(desk.next(at(140), rest, &mut batch), wait(500, 500));
     }
 }

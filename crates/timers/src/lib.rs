@@ -1,10 +1,12 @@
 #![doc = include_str!("../README.md")]
 
+mod budget;
 mod desk;
 mod heap;
 mod interval;
 mod lead;
 mod queue;
+mod shared;
 mod sleep;
 mod thread;
 mod time;

@@ -11,6 +11,7 @@ use punctual::{Budget, Cancel, Waiter};
 use crate::desk::{BATCH, Bell, Desk, Next};
 use crate::lead::Lead;
 use crate::queue::{Counts, Key, TimerQueue};
+use crate::shared::{self, Share};
 use crate::time::{Epoch, Time};
 use crate::window::{Grid, Window};
 
@@ -24,7 +25,9 @@ use crate::window::{Grid, Window};
 /// # Accuracy
 ///
 /// The thread waits with a [`Waiter`], for exact timers as exactly as that does; what
-/// has a tolerance costs no spinning. Functions are called one after the other:
+/// has a tolerance costs no spinning. Many exact timers share a budget of spinning time
+/// with all sleeps of the process, unless the thread has a
+/// [waiter](Builder::waiter) of its own. Functions are called one after the other:
 /// one that takes long makes others late. To insert a timer that is earlier than
 /// all others wakes the thread, which is a system call; any other insertion, and
 /// each cancellation, is a lock and a step in the queue.
@@ -66,10 +69,13 @@ struct Handles {
 }
 
 struct Shared {
-    desk: Desk<Task, Cancel>,
+    desk: Desk<Timer, Cancel>,
     epoch: Epoch,
     /// How late the thread is where it does not spin.
     overshoot: Lead,
+    rest: fn() -> Duration,
+    /// Whether exact timers draw from the budget of all sleeps.
+    is_sharing: bool,
 }
 
 impl Bell for Cancel {
@@ -84,6 +90,11 @@ impl Bell for Cancel {
     fn reset(&self) {
         Cancel::reset(self);
     }
+}
+
+struct Timer {
+    task: Task,
+    share: Option<Share>,
 }
 
 enum Task {
@@ -106,9 +117,10 @@ impl Timers {
     /// Chooses how the thread waits, and how much room there is.
     pub fn builder() -> Builder {
         Builder {
-            waiter: Waiter::new(),
+            waiter: None,
             capacity: 0,
             grid: None,
+            rest: || Duration::ZERO,
         }
     }
 
@@ -152,7 +164,10 @@ impl Timers {
     }
 
     fn insert(&self, window: Window, task: Task) -> Key {
-        let inserted = self.0.shared.desk.insert(window, task);
+        let shared = &self.0.shared;
+        let share = (shared.is_sharing && window.is_exact())
+            .then(|| Share::of(window.latest() - shared.now()));
+        let inserted = shared.desk.insert(window, Timer { task, share });
         inserted.unwrap_or(Key::from_bits(u64::MAX))
     }
 
@@ -168,8 +183,10 @@ impl Timers {
         let mut new = Task::Wake(waker.clone());
         // What is replaced is dropped without the lock.
         self.0.shared.desk.with(|queue| {
-            let task = queue.get_mut(key);
-            task.map(|task| std::mem::swap(task, &mut new)).is_some()
+            let timer = queue.get_mut(key);
+            timer
+                .map(|timer| std::mem::swap(&mut timer.task, &mut new))
+                .is_some()
         })
     }
 
@@ -277,16 +294,21 @@ impl fmt::Debug for Timers {
 #[derive(Debug)]
 #[must_use]
 pub struct Builder {
-    waiter: Waiter,
+    waiter: Option<Waiter>,
     capacity: usize,
     grid: Option<Grid>,
+    rest: fn() -> Duration,
 }
 
 impl Builder {
     /// What the thread waits with for exact timers; its strategy and budget say how
-    /// much it spins. The default one, if none is chosen.
+    /// much it spins.
+    ///
+    /// By default that is a waiter without a limit while up to 8 timers are pending. With
+    /// more, the thread draws from the budget that all sleeps of the process share; see
+    /// [`Sleep`](crate::Sleep).
     pub fn waiter(mut self, waiter: Waiter) -> Self {
-        self.waiter = waiter;
+        self.waiter = Some(waiter);
         self
     }
 
@@ -301,6 +323,13 @@ impl Builder {
     /// programs.
     pub fn grid(mut self, grid: Grid) -> Self {
         self.grid = Some(grid);
+        self
+    }
+
+    /// After serving, the thread rests for as long as `rest` returns then: timers that
+    /// become due meanwhile share its next wake-up, also exact ones.
+    pub(crate) fn rest(mut self, rest: fn() -> Duration) -> Self {
+        self.rest = rest;
         self
     }
 
@@ -319,11 +348,13 @@ impl Builder {
             desk: Desk::new(queue, Cancel::new()),
             epoch,
             overshoot: Lead::new(),
+            rest: self.rest,
+            is_sharing: self.waiter.is_none(),
         });
         let served = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("punctual-timers".to_owned())
-            .spawn(move || served.serve(self.waiter))?;
+            .spawn(move || served.serve(self.waiter.unwrap_or_default()))?;
         Ok(Timers(Arc::new(Handles {
             shared,
             thread: Mutex::new(Some(thread)),
@@ -351,7 +382,7 @@ impl Shared {
         let mut batch = Vec::with_capacity(BATCH);
         let mut now = self.now();
         loop {
-            match self.desk.next(now, &mut batch) {
+            match self.desk.next(now, (self.rest)(), &mut batch) {
                 Next::Serve => {
                     // What is left of a full batch belongs to the same wake-up.
                     let is_full = batch.len() == BATCH;
@@ -372,19 +403,50 @@ impl Shared {
                     let overshoot = self.overshoot.get();
                     let may_nap = exact.is_none_or(|exact| exact > wake + 2 * overshoot);
                     let until = self.epoch.instant(wake);
-                    if !may_nap {
+                    if may_nap {
+                        self.nap(&mut napper, until);
+                    } else if self.is_sharing && shared::is_limited() {
+                        self.wait_within_budget(&mut waiter, &mut napper, until);
+                    } else {
                         let _ = waiter.wait_until(until, &self.desk.bell);
-                    } else if let Ok(outcome) = napper.wait_until(until, &self.desk.bell) {
-                        // Without a nap it is the functions that made it late.
-                        if outcome.naps() > 0 {
-                            self.overshoot.learn(outcome.lateness());
-                        }
                     }
                 }
                 Next::Close => return,
             }
             now = self.now();
         }
+    }
+
+    /// Waits as a task does that sleeps: naps until the lead before `until`, and spins from
+    /// there on if the shared budget has it.
+    fn wait_within_budget(&self, waiter: &mut Waiter, napper: &mut Waiter, until: Instant) {
+        let now = Instant::now();
+        let left = until.saturating_duration_since(now);
+        let lead = shared::lead(now, self.overshoot.get());
+        if left > lead {
+            self.nap(napper, now + (left - lead));
+        } else if shared::take(now, left) {
+            let _ = waiter.wait_until(until, &self.desk.bell);
+        } else {
+            self.nap(napper, until);
+        }
+    }
+
+    /// Waits without spinning, and learns how late that ends.
+    fn nap(&self, napper: &mut Waiter, until: Instant) {
+        if let Ok(outcome) = napper.wait_until(until, &self.desk.bell) {
+            // Without a nap it is the functions that made it late.
+            if outcome.naps() > 0 {
+                self.overshoot.learn(outcome.lateness());
+            }
+        }
+    }
+}
+
+impl Timer {
+    fn carry_out(self) {
+        drop(self.share);
+        self.task.carry_out();
     }
 }
 

@@ -93,7 +93,7 @@ impl Epoch {
     }
 }
 
-fn ns(length: Duration) -> u64 {
+pub(crate) fn ns(length: Duration) -> u64 {
     u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
 }
 

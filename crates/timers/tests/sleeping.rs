@@ -69,6 +69,29 @@ fn no_sleep_is_early() {
     }
 }
 
+/// So many that the budget of all limits each.
+#[test]
+fn none_of_many_sleeps_is_early() {
+    for runtime in runtimes() {
+        runtime.block_on(async {
+            let tasks: Vec<_> = (0..300)
+                .map(|task| {
+                    tokio::spawn(async move {
+                        for n in 0..20 {
+                            let deadline = Instant::now() + us(50 + task * n);
+                            let late = sleep_until(deadline).await;
+                            assert!(Instant::now() >= deadline + late);
+                        }
+                    })
+                })
+                .collect();
+            for task in tasks {
+                task.await.unwrap();
+            }
+        });
+    }
+}
+
 fn poll<F: Future + ?Sized>(future: Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
