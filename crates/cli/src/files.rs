@@ -365,8 +365,8 @@ fn sweep(directory: &Path) {
     }
 }
 
-/// Makes sure that figures can be written into `directory`.
-pub(crate) fn directory(directory: &Path) -> Result<()> {
+/// Makes sure that `what`, as figures, can be written into `directory`.
+pub(crate) fn directory(directory: &Path, what: &str) -> Result<()> {
     if directory == Path::new(STANDARD) {
         bail!("cannot write several files to standard output; name a directory");
     }
@@ -376,7 +376,7 @@ pub(crate) fn directory(directory: &Path) -> Result<()> {
         .map(drop)
         .map_err(|why| {
             anyhow!(
-                "cannot write figures into {}: {why}; name a directory you can write to",
+                "cannot write {what} into {}: {why}; name a directory you can write to",
                 directory.display()
             )
         })

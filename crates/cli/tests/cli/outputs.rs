@@ -72,6 +72,12 @@ fn a_dash_is_standard_input() {
     let replay = "bench --rate 60 --strategy system --on recorded,file=-";
     let output = with_input(directory, replay, &json);
     assert!(output.status.success(), "{output:?}");
+    let output = with_input(directory, "simulate -", SCENARIO);
+    let answer = printed(&output);
+    assert!(
+        answer.contains("punctual simulate - --explain p:10"),
+        "{answer}"
+    );
     let output = with_input(directory, "simulate -", "title = 5");
     assert!(
         stderr(&output).contains("standard input, line 1"),
@@ -149,6 +155,9 @@ fn no_output_replaces_an_input() {
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         assert_eq!(fs::read(there("a.json")).unwrap(), json);
     }
+    let rows = "sweep own.toml --out a.json";
+    assert_refused_in(directory.path(), rows, "cannot write rows into a.json");
+    assert_refused("man file", "cannot write manual pages into file");
     // What a sweep writes has names of its own.
     fs::rename(there("own.toml"), there("folder/cells.csv")).unwrap();
     let output = run(directory.path(), "sweep folder/cells.csv --out folder");

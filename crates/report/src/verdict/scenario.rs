@@ -28,9 +28,14 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     let example = waiting.first().filter(|_| scenario::is_virtual(run));
     let example = example.map_or_else(String::new, |row| {
         let of_one = prose::when(models.len() > 1, || format!(" --on {}", row.of.at.on));
+        // What was read from there can be given again by a pipe only.
+        let name = match row.of.at.scenario.as_str() {
+            "standard input" => "-",
+            name => name,
+        };
         format!(
             "{}{of_one} --explain {} says why that wake came when it did; ",
-            row.of.at.scenario,
+            quoted(name),
             quoted(&format!("{}:10", row.m.subject))
         )
     });
