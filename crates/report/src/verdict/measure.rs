@@ -711,6 +711,15 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_that_ends_before_its_deadline_is_early_and_not_late_by_less_than_nothing() {
+        let verdict = waits(&of_waits(vec![in_rounds("Sleep", -14)])).unwrap();
+        assert!(
+            verdict.sentences[0].contains("Sleep ends 14 ns early in the median"),
+            "{verdict:?}"
+        );
+    }
+
+    #[test]
     fn who_is_least_late_already_is_named_once_and_early_waits_are_told() {
         let verdict = waits(&of_waits(vec![row("Sleep", &[-5, 1, 2])])).unwrap();
         assert_eq!(verdict.sentences.len(), 2);
