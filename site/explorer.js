@@ -262,9 +262,9 @@ function show(asked, answers, runs) {
   at('computer').replaceChildren(table('The computer', ['.on', '.phase', 'interrupts/s', 'wake-ups/s', 'busy %', 'timer interval at end'],
     computers.map((row) => [row.on, row.phase, number(row.interrupts_per_s), number(row.wakeups_per_s), number(100 * row.busy, 2), row.interval_ns ? `${row.interval_ns / 1e6} ms` : 'none'])));
   const expected = runs.flatMap((run) => run.expectations ?? []);
-  at('expected').replaceChildren(...(expected.length ? [el('h2', {}, `What the sources say: ${expected.filter((e) => e.holds).length} of ${expected.length} hold`),
+  at('expected').replaceChildren(...(expected.length ? [el('h2', {}, `What the sources say: ${expected.filter((e) => e.holds).length} of ${expected.length} come out so`),
     table('Expectations', ['.', '.on', '.program', '.phase', '.figure', 'expected', 'here', '.source'],
-      expected.map((e) => [e.holds ? 'ok' : 'differs', e.on, e.subject, e.phase ?? '', e.figure, e.expected, e.got, e.source ?? '']))] : []));
+      expected.map((e) => [e.holds ? (e.stated ? 'ok' : 'same') : 'differs', e.on, e.subject, e.phase ?? '', e.figure, e.expected, e.got, e.source ?? '']))] : []));
   at('command').textContent = answers.map(({ command }) => command).join('\n');
   at('text').textContent = answers.map(({ text }) => text).join('\n\n');
   at('save').onclick = () => answers.forEach(({ run }) => save(run));

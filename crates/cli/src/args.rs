@@ -223,7 +223,7 @@ pub(crate) fn completions(
 
 /// Writes a page for each command.
 pub(crate) fn man(args: &ManArgs, definition: Definition) -> anyhow::Result<Done> {
-    files::directory(&args.directory)?;
+    files::directory(&args.directory, "manual pages")?;
     clap_mangen::generate_to(definition, &args.directory)
         .with_context(|| format!("cannot write into {}", args.directory.display()))?;
     Ok(Done::Whole)

@@ -6,6 +6,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -38,6 +39,31 @@ pub(crate) fn is_anything_kept() -> bool {
     IS_KEPT.load(Ordering::Relaxed)
 }
 
+/// The inputs that were read and are files.
+static INPUTS: Mutex<Vec<Input>> = Mutex::new(Vec::new());
+
+/// The files that outputs go to, behind links.
+static OUTPUTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// An input that no output replaces.
+struct Input {
+    name: String,
+    /// Without links; `None` for standard input, whose file may have no name.
+    path: Option<PathBuf>,
+    #[cfg(unix)]
+    inode: (u64, u64),
+}
+
+impl Input {
+    /// Whether it is the file at `path`, which has no links in it.
+    fn is(&self, path: &Path, there: &Metadata) -> bool {
+        #[cfg(unix)]
+        return self.inode == inode(there) || self.path.as_deref() == Some(path);
+        #[cfg(not(unix))]
+        return there.is_file() && self.path.as_deref() == Some(path);
+    }
+}
+
 /// What standard input and standard output are called where a file could be named.
 pub(crate) const STANDARD: &str = "-";
 
@@ -58,6 +84,10 @@ impl Target {
     /// it leads to something or not.
     ///
     /// Unfinished files that a killed process left beside it are removed.
+    ///
+    /// # Errors
+    /// It cannot be written to, it is an input that [`text`] has read, or another output
+    /// goes there.
     pub(crate) fn new(path: &Path) -> Result<Self> {
         IS_KEPT.store(true, Ordering::Relaxed);
         let name = path.display().to_string();
@@ -94,7 +124,11 @@ fn place(path: &Path) -> Result<Place> {
             if there.permissions().readonly() {
                 bail!("it is read-only; make it writable, or name another file");
             }
-            Place::File(std::fs::canonicalize(path)?, Some(there))
+            let path = std::fs::canonicalize(path)?;
+            if let Some(input) = input_at(&path, &there) {
+                bail!("it would replace the input {input}; name another file");
+            }
+            Place::File(path, Some(there))
         }
         Ok(there) if is_disk(&there) => bail!("it is a disk; name a file"),
         Ok(_) => return Ok(Place::Through(open(path, PATIENCE)?)),
@@ -109,8 +143,55 @@ fn place(path: &Path) -> Result<Place> {
         tempfile::tempfile_in(directory_of(path))
             .map_err(|why| anyhow!("{why}; name a file in a directory you can write to"))?;
         sweep(directory_of(path));
+        let mut outputs = OUTPUTS.lock().unwrap_or_else(PoisonError::into_inner);
+        if outputs.contains(path) {
+            bail!("two outputs go to that file; name another file for one of them");
+        }
+        outputs.push(path.clone());
     }
     Ok(place)
+}
+
+/// The name of the input that is this file, by another path or link too.
+fn input_at(path: &Path, there: &Metadata) -> Option<String> {
+    let inputs = INPUTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let input = inputs.iter().find(|input| input.is(path, there));
+    input.map(|input| input.name.clone())
+}
+
+/// Keeps a file that is read from being replaced.
+fn protect(name: &str, path: Option<&Path>, input: &File) {
+    let Ok(there) = input.metadata() else { return };
+    if !there.is_file() {
+        return;
+    }
+    let input = Input {
+        name: name.to_owned(),
+        path: path.and_then(|path| std::fs::canonicalize(path).ok()),
+        #[cfg(unix)]
+        inode: inode(&there),
+    };
+    INPUTS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(input);
+}
+
+#[cfg(unix)]
+fn protect_stdin(name: &str) {
+    use std::os::fd::AsFd;
+    if let Ok(fd) = std::io::stdin().as_fd().try_clone_to_owned() {
+        protect(name, None, &File::from(fd));
+    }
+}
+
+#[cfg(not(unix))]
+fn protect_stdin(_name: &str) {}
+
+#[cfg(unix)]
+fn inode(there: &Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt;
+    (there.dev(), there.ino())
 }
 
 fn stdout() -> Result<Place> {
@@ -196,17 +277,20 @@ fn take_after(file: &File, before: &Metadata) -> std::io::Result<()> {
 pub(crate) const LONGEST: u64 = 1 << 30;
 
 /// The text of an input, without a byte order mark. Standard input can be read
-/// once.
+/// once. No [`Target`] that is made afterwards replaces the input.
 pub(crate) fn text(path: &Path, longest: u64) -> Result<String> {
     static STDIN_IS_READ: AtomicBool = AtomicBool::new(false);
     let name = name(path);
     let failed = || format!("cannot read {name}");
     let mut bytes = Vec::new();
     let input: Box<dyn Read> = if path != Path::new(STANDARD) {
-        Box::new(File::open(path).with_context(failed)?)
+        let file = File::open(path).with_context(failed)?;
+        protect(&name, Some(path), &file);
+        Box::new(file)
     } else if STDIN_IS_READ.swap(true, Ordering::Relaxed) {
         bail!("two inputs are standard input; give one of them a file");
     } else {
+        protect_stdin(&name);
         Box::new(std::io::stdin())
     };
     let read = input.take(longest + 1).read_to_end(&mut bytes);
@@ -281,8 +365,8 @@ fn sweep(directory: &Path) {
     }
 }
 
-/// Makes sure that figures can be written into `directory`.
-pub(crate) fn directory(directory: &Path) -> Result<()> {
+/// Makes sure that `what`, as figures, can be written into `directory`.
+pub(crate) fn directory(directory: &Path, what: &str) -> Result<()> {
     if directory == Path::new(STANDARD) {
         bail!("cannot write several files to standard output; name a directory");
     }
@@ -292,7 +376,7 @@ pub(crate) fn directory(directory: &Path) -> Result<()> {
         .map(drop)
         .map_err(|why| {
             anyhow!(
-                "cannot write figures into {}: {why}; name a directory you can write to",
+                "cannot write {what} into {}: {why}; name a directory you can write to",
                 directory.display()
             )
         })

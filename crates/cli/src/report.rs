@@ -70,10 +70,18 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Done> {
     if args.open && is_printed {
         bail!("what is printed cannot be opened; leave out --open, or name a file with --output");
     }
-    let output = Target::new(&args.output)?;
-    let (page, done) = match args.files.is_empty() {
-        true => measured()?,
-        false => (of_files(&args.files)?, Done::Whole),
+    // What is measured has a place before it is measured; the files are read first, so that
+    // the page replaces none of them.
+    let (output, page, done) = match args.files.is_empty() {
+        true => {
+            let output = Target::new(&args.output)?;
+            let (page, done) = measured()?;
+            (output, page, done)
+        }
+        false => {
+            let page = of_files(&args.files)?;
+            (Target::new(&args.output)?, page, Done::Whole)
+        }
     };
     output.write(&page.html())?;
     if !is_printed {

@@ -174,7 +174,7 @@ impl Outputs {
     pub(crate) fn new(output: &Output) -> Result<Self> {
         let json = output.json.as_deref().map(Target::new).transpose()?;
         if let Some(plots) = &output.plots {
-            files::directory(plots)?;
+            files::directory(plots, "figures")?;
         }
         Ok(Self {
             json,

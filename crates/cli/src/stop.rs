@@ -74,7 +74,7 @@ impl End {
 /// For how long something is held.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct HowLong {
-    /// End by itself after so long: 500ms, 10s
+    /// End by itself after so long: 500ms, 10s, 5m
     #[arg(long = "for", value_name = "LENGTH", allow_hyphen_values = true, value_parser = length)]
     pub(crate) length: Option<Nanos>,
 }

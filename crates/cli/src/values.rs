@@ -105,9 +105,14 @@ pub(crate) fn rounds(text: &str) -> Result<u32, String> {
     number(text, 1..=1_000, "give a whole number from 1 to 1000")
 }
 
-/// A length that is longer than nothing.
+/// A length that is longer than nothing; minutes and hours are for people who watch and hold.
 pub(crate) fn length(text: &str) -> Result<Nanos, String> {
-    let length: Nanos = text.parse()?;
+    const UNITS: [(&str, f64); 3] = [("min", 60.0), ("m", 60.0), ("h", 3_600.0)];
+    let long = UNITS.iter().find_map(|(unit, s)| {
+        let number: f64 = text.strip_suffix(unit)?.trim().parse().ok()?;
+        Some(format!("{}s", number * s))
+    });
+    let length: Nanos = long.as_deref().unwrap_or(text).parse()?;
     if length.is_zero() {
         return Err("it must be longer than nothing".to_owned());
     }
@@ -272,6 +277,23 @@ fn lateness(name: &str, run: &Run, subject: &str) -> Result<Model> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lengths_can_be_minutes_and_hours() {
+        for (text, s) in [
+            ("1h", 3_600),
+            ("10m", 600),
+            ("1.5 h", 5_400),
+            ("90min", 5_400),
+            ("2s", 2),
+        ] {
+            assert_eq!(length(text), Ok(Nanos::from_ms(1_000 * s)), "{text}");
+        }
+        assert_eq!(length("10ms"), Ok(Nanos::from_ms(10)));
+        for text in ["h", "-1h", "0m", "nanh", "1hm", "1e300h"] {
+            assert!(length(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn bytes_have_units() {

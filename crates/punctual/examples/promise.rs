@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!(
         "{:.2} % were later than {late:?}, {:.2} % of a CPU was spun: {seen}",
         100.0 * (1.0 - in_time as f64 / seen.waits() as f64),
-        100.0 * promised.spun_share,
+        100.0 * seen.spun_share(),
     );
     match promised.binding {
         Binding::Lateness => println!("Kept; that takes a weight of {:.1}.", promised.late_weight),

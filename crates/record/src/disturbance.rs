@@ -28,6 +28,9 @@ pub struct Disturbance {
     /// What the hypervisor had of these CPUs while there was work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stolen_ns: Option<u64>,
+    /// Why the counter of stolen time is not used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steal_doubt: Option<StealDoubt>,
     /// The quota of CPU time of this process' control groups that leaves the least.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quota: Option<CpuQuota>,
@@ -40,6 +43,17 @@ pub struct Disturbance {
     /// How long the computer was suspended meanwhile.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub suspended_ns: u64,
+}
+
+/// What no counter of stolen time can show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum StealDoubt {
+    /// It fell.
+    Fell,
+    /// It grew by more than the time of the CPUs: by so many nanoseconds.
+    BeyondTime(u64),
 }
 
 /// Another process that had a CPU.
@@ -125,7 +139,7 @@ impl Disturbance {
     pub fn stolen_fraction(&self) -> Option<f64> {
         let time = self.elapsed_ns as f64 * self.cpus.len() as f64;
         let stolen = self.stolen_ns? as f64;
-        (time > 0.0).then_some(stolen / time)
+        (time > 0.0).then_some((stolen / time).min(1.0))
     }
 
     /// Whether other processes had a share that a reader has to know.

@@ -297,8 +297,17 @@ pub struct Expectation {
     pub got: String,
     /// Whether that is as it should be.
     pub holds: bool,
+    /// Whether it is stated of this machine. On another model than the scenario's own the
+    /// figure is compared, and nothing fails where it differs.
+    #[serde(default = "is_stated")]
+    pub stated: bool,
     /// Who says so.
     pub source: String,
+}
+
+/// Older Runs do not tell.
+const fn is_stated() -> bool {
+    true
 }
 
 /// The rule in force, what decides it, and what can be done.

@@ -32,7 +32,7 @@ mod visible;
 
 pub use compare::RunRow;
 pub use cost::{Cost, NAP_PENALTIES_NS, Round, WEIGHTS, Weights};
-pub use disturbance::{CpuQuota, Disturbance, OtherProcess, OwnStops, Throttled};
+pub use disturbance::{CpuQuota, Disturbance, OtherProcess, OwnStops, StealDoubt, Throttled};
 pub use experiment::{Experiment, OfExperiment, OfLength};
 pub use findings::{
     Advice, Allowance, Change, Diagnosis, DoctorFindings, Doubt, Expectation, Fact, FoundTier,

@@ -5,7 +5,7 @@ use punctual_core::Nanos;
 use punctual_record::experiment::{Cause, Deadlines, Hiccup, Pace, RanMeanwhile};
 use punctual_record::{
     CpuQuota, Disturbance, Late, MachineFacts, Measurement, NotDone, OfExperiment, OtherProcess,
-    Warning,
+    StealDoubt, Warning,
 };
 
 use crate::{prose, select};
@@ -189,6 +189,22 @@ pub fn disturbed(seen: &Disturbance) -> Vec<Warning> {
             "Repeat the run when the host is quieter, and look at medians rather than tails.",
         );
     }
+    if let Some(doubt) = seen.steal_doubt {
+        let why = match doubt {
+            StealDoubt::Fell => "fell".to_owned(),
+            StealDoubt::BeyondTime(ns) => format!(
+                "grew by {} in {}",
+                Nanos::new(ns),
+                Nanos::new(seen.elapsed_ns)
+            ),
+        };
+        warn(
+            format!(
+                "The kernel's counter of time stolen from {on} is unbelievable: it {why}. No figure here uses it."
+            ),
+            "Report it to whoever runs the hypervisor; `steal` in /proc/stat is wrong for every program.",
+        );
+    }
     if !seen.own_stops.is_empty() {
         warn(
             format!(
@@ -354,6 +370,30 @@ mod tests {
             stolen_ns: Some(40_000_000),
             ..Disturbance::default()
         }
+    }
+
+    #[test]
+    fn a_counter_that_time_does_not_allow_is_called_unbelievable() {
+        let doubted = |doubt| {
+            says(&Disturbance {
+                stolen_ns: None,
+                steal_doubt: Some(doubt),
+                ..quiet()
+            })
+        };
+        assert_eq!(
+            doubted(StealDoubt::BeyondTime(90_000_000_000)),
+            [
+                "The kernel's counter of time stolen from CPU 1 is unbelievable: it grew by 90 s in 10 s. No figure here \
+                 uses it."
+            ]
+        );
+        assert_eq!(
+            doubted(StealDoubt::Fell),
+            [
+                "The kernel's counter of time stolen from CPU 1 is unbelievable: it fell. No figure here uses it."
+            ]
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a `bench` command line comes to.
 
 use anyhow::{Result, anyhow, bail};
-use punctual_core::strategies::Defaults;
+use punctual_core::strategies::{Defaults, Promise};
 use punctual_core::{Nanos, Rate, StrategySpec};
 use punctual_lab::experiments::{Conditions, robustness};
 use punctual_lab::host::usual_cpu;
@@ -204,9 +204,46 @@ fn subject(args: &BenchArgs, name: &str, defaults: Defaults) -> Result<Subject> 
     if !is_modelled && host::peers().any(|peer| peer == name) {
         return Ok(Subject::Peer(name.to_owned()));
     }
+    promisable(name)?;
     StrategySpec::parse(name, defaults)
         .map(Subject::Strategy)
-        .map_err(|why| anyhow!("{why}; the peers are {}", prose::list(host::peers())))
+        .map_err(|why| {
+            let word = name.split_once(':').map_or(name, |(word, _)| word);
+            // A known strategy with a wrong parameter is not a misspelt peer.
+            match StrategySpec::parse(word, defaults) {
+                Ok(_) => anyhow!(why),
+                Err(_) => anyhow!("{why}; the peers are {}", prose::list(host::peers())),
+            }
+        })
+}
+
+/// Refuses a share in per cent that no promise can have, in the words of the user: the
+/// library's own range is a fraction.
+fn promisable(name: &str) -> Result<()> {
+    for parameter in name.split(':').skip(1) {
+        let Some((key, value)) = parameter.split_once('=') else {
+            continue;
+        };
+        let (share, range, of) = match key.trim() {
+            "late" => (
+                value.rsplit('/').next().unwrap_or_default(),
+                [*Promise::OFTEN.start(), *Promise::OFTEN.end()],
+                "waits that may be late",
+            ),
+            "spin" => (value, [Promise::SPIN_MIN, 1.0], "a CPU that may be spun"),
+            _ => continue,
+        };
+        let share = share.trim();
+        let percent: Option<f32> = share
+            .strip_suffix('%')
+            .and_then(|number| number.trim().parse().ok());
+        let [low, high] = range;
+        if percent.is_some_and(|percent| !(low..=high).contains(&(percent / 100.0))) {
+            let [low, high] = range.map(|share| share * 100.0);
+            bail!("`{name}`: {share} is not a share of {of}; give {low}% to {high}%");
+        }
+    }
+    Ok(())
 }
 
 fn conditions(args: &BenchArgs) -> Result<Conditions> {

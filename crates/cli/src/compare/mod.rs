@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
-use punctual_record::compare::{Cell, Comparison, Metric};
+use punctual_record::compare::{Cell, Comparison, Metric, Row};
 use punctual_record::{Measurement, Run, RunRow, Value};
-use punctual_report::{comparison_figures, comparison_sections, comparison_verdict};
+use punctual_report::{comparison_figures, comparison_sections, comparison_verdict, prose};
 use punctual_zero::rows::{GB_PER_CPU_S, WALL_GB_PER_S, ZeroRow};
 use punctual_zero::{COMPARED, published};
 use serde::{Deserialize, Deserializer, Serialize, de};
@@ -46,6 +46,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
         compared = compared.beside_published(os == WhichOs::All, &published::ROWS);
     }
     // Whatever is refused is refused before anything is printed or made.
+    have_something_in_common(args.files.len(), &compared)?;
     for rule in &args.fail_if {
         compared.rules.extend(rule::judge(rule, &compared)?);
     }
@@ -59,6 +60,37 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
     outputs.put(|| compared.to_json(), || comparison_figures(&compared))?;
     printed?;
     Ok(Done::by(compared.rules.iter().map(|judged| judged.outcome)))
+}
+
+/// Of Runs that share nothing with the first there is no comparison.
+fn have_something_in_common(files: usize, compared: &Comparison) -> Result<()> {
+    let is_shared = |row: &Row| {
+        let [first, others @ ..] = row.cells.as_slice() else {
+            return false;
+        };
+        first.is_some() && others.iter().any(Option::is_some)
+    };
+    let is_told =
+        compared.rows.iter().any(is_shared) || compared.rows.iter().any(is_beside_published);
+    if files < 2 || is_told {
+        return Ok(());
+    }
+    let commands = compared.columns.iter().map(|column| match &column.command {
+        command if command.is_empty() => format!("{} has no command", column.file),
+        command => format!("{} is of `{command}`", column.file),
+    });
+    let mut commands: Vec<String> = commands.collect();
+    // A file with several models has a column for each.
+    commands.dedup();
+    bail!(
+        "these Runs have measured nothing in common: {}; give Runs of the same command",
+        prose::list(&commands)
+    )
+}
+
+/// Whether the first Run stands beside a published figure.
+fn is_beside_published(row: &Row) -> bool {
+    !row.published.is_empty() && row.cells.first().is_some_and(Option::is_some)
 }
 
 /// What its help begins with.

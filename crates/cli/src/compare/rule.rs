@@ -300,12 +300,14 @@ fn one(rule: &Rule, cell: &Cell, first: Option<&Cell>) -> Option<(RuleOutcome, S
     };
     match rule.limit {
         Limit::Value(limit) => {
-            let outcome = if rule.beyond.holds(estimate.value, limit) {
-                RuleOutcome::Fails
-            } else {
-                RuleOutcome::Passes
-            };
-            Some((outcome, written(rule.metric, estimate)))
+            let value = written(rule.metric, estimate);
+            Some(match rule.beyond.holds(estimate.value, limit) {
+                true => (
+                    RuleOutcome::Fails,
+                    value + &over_limit(estimate.value, limit),
+                ),
+                false => (RuleOutcome::Passes, value),
+            })
         }
         Limit::Factor(factor) => match estimate.over_first {
             Some(ratio) => Some(of_ratio(rule, factor, &ratio)),
@@ -345,8 +347,19 @@ fn of_ratio(rule: &Rule, factor: f64, ratio: &Ratio) -> (RuleOutcome, String) {
         RuleOutcome::Passes
     };
     let (low, high) = (interval.low, interval.high);
-    let why = format!("{value:.3} [{low:.3}..{high:.3}] times the first file's");
+    let mut why = format!("{value:.3} [{low:.3}..{high:.3}] times the first file's");
+    if outcome == RuleOutcome::Fails {
+        why += &over_limit(value, factor);
+    }
     (outcome, why)
+}
+
+/// How far beyond its limit a number is: `, 2.05 times the limit`.
+fn over_limit(value: f64, limit: f64) -> String {
+    match limit > 0.0 {
+        true => format!(", {:.3} times the limit", value / limit),
+        false => String::new(),
+    }
 }
 
 fn written(metric: Metric, estimate: &Estimate) -> String {

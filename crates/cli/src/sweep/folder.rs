@@ -36,7 +36,7 @@ impl Folder {
         if path == Path::new(files::STANDARD) {
             bail!("a sweep writes several files; name a folder with --out");
         }
-        files::directory(path)?;
+        files::directory(path, "rows")?;
         fs::create_dir_all(path.join(PARTS))
             .with_context(|| format!("cannot write {}", path.display()))?;
         Ok(Self {

@@ -332,7 +332,7 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct WatchArgs {
-    /// How long to watch, such as 60s [default: until Ctrl-C]
+    /// How long to watch, such as 60s or 8h [default: until Ctrl-C]
     #[arg(long = "for", value_name = "LENGTH", allow_hyphen_values = true, value_parser = length)]
     pub(crate) length: Option<Nanos>,
 

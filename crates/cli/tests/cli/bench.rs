@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::{assert_refused, assert_refused_in, printed, punctual, run, stdout};
+use crate::common::{assert_refused, assert_refused_in, printed, punctual, run, stderr, stdout};
 use crate::schema;
 use punctual_core::StrategySpec;
 use punctual_record::{Measurement, Run, SCHEMA};
@@ -28,6 +28,42 @@ fn names(directory: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+#[test]
+fn a_promise_that_cannot_be_made_is_refused_by_name() {
+    for (promise, words) in [
+        (
+            "late=50us/200%",
+            "200% is not a share of waits that may be late; give 0.05% to 50%",
+        ),
+        (
+            "late=50us/0%",
+            "0% is not a share of waits that may be late",
+        ),
+        (
+            "late=50us/NaN%",
+            "NaN% is not a share of waits that may be late",
+        ),
+        (
+            "spin=101%",
+            "101% is not a share of a CPU that may be spun; give 0.01% to 100%",
+        ),
+        ("spin=-1%", "-1% is not a share of a CPU that may be spun"),
+        ("late=0ns/1%", "late by more than 0"),
+        ("late=50us", "like 50us/1%"),
+        ("later=50us/1%", "has no parameter `later`"),
+    ] {
+        let arguments = format!("bench --on linux --strategy adaptive:{promise}");
+        assert_refused(&arguments, words);
+        let output = run(Path::new("."), &arguments);
+        assert!(!stderr(&output).contains("peers"), "{output:?}");
+    }
+    let promises = "adaptive:late=50us/0.05%,adaptive:spin=0.01%,adaptive:late=1ms/50%:spin=100%";
+    let directory = tempfile::tempdir().unwrap();
+    let text = format!("bench --on linux --quick --rate 1000 --strategy {promises}");
+    printed(&run(directory.path(), &text));
+    assert_refused("bench --strategy sytsem", "the peers are punctual");
 }
 
 #[test]

@@ -135,6 +135,30 @@ fn rules_decide_how_it_ends() {
 }
 
 #[test]
+fn the_first_screen_says_which_rule_fails_and_by_how_much() {
+    let directory = two_runs();
+    let output = punctual(directory.path())
+        .args(["compare", "none.json", "slack.json"])
+        .args(["--fail-if", "*/system@rate=1000: late_p50 > 1.2x"])
+        .args(["--fail-if", "*/system@rate=1000: late_p50 > 29us"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let text = stdout(&output).replace('\n', " ");
+    for words in [
+        "--fail-if judges 2 numbers: 2 fail and 0 are inconclusive.",
+        "`*/system@rate=1000: late_p50 > 1.2x` fails for pace system, ",
+        " times the first file's, 6.0",
+        "`*/system@rate=1000: late_p50 > 29us` fails for pace system, ",
+        ": 58.0",
+        " us, 2.00",
+        " times the limit.",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+#[test]
 fn what_cannot_be_compared_is_refused_in_one_line() {
     let directory = two_runs();
     fs::write(directory.path().join("text.json"), "not JSON").unwrap();
@@ -143,8 +167,24 @@ fn what_cannot_be_compared_is_refused_in_one_line() {
         r#"{"schema": "other/1"}"#,
     )
     .unwrap();
+    fs::write(
+        directory.path().join("empty.json"),
+        Run::<ZeroRow>::of([]).to_json(),
+    )
+    .unwrap();
+    zeroed(directory.path(), "zero.json", 0.04);
     for (arguments, says) in [
         ("", "--json FILE"),
+        (
+            "slack.json zero.json",
+            "nothing in common: slack.json is of `punctual bench",
+        ),
+        (
+            "zero.json slack.json --fail-if 'late_p50 > 1ms'",
+            "nothing in common",
+        ),
+        ("slack.json empty.json", "give Runs of the same command"),
+        ("empty.json empty.json", "nothing in common"),
         ("missing.json", "missing.json"),
         ("slack.json text.json", "text.json"),
         ("other.json", "other/1"),

@@ -32,6 +32,14 @@ fn help_is_a_command_too() {
 }
 
 #[test]
+fn promises_are_in_the_help_of_bench() {
+    let help = says(&["bench", "--help"]);
+    for promise in ["adaptive:late=50us/1%", "adaptive:spin=5%"] {
+        assert!(help.contains(promise), "{help}");
+    }
+}
+
+#[test]
 fn what_a_command_takes_is_told_the_same_everywhere() {
     let all = says(&["--help"])
         .split_whitespace()

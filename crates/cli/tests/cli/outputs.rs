@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-use crate::common::{assert_refused, printed, punctual, stderr};
+use crate::common::{assert_refused, assert_refused_in, printed, punctual, stderr};
 use punctual_record::{Measurement, Run};
 use punctual_zero::rows::ZeroRow;
 
@@ -72,12 +72,97 @@ fn a_dash_is_standard_input() {
     let replay = "bench --rate 60 --strategy system --on recorded,file=-";
     let output = with_input(directory, replay, &json);
     assert!(output.status.success(), "{output:?}");
+    let output = with_input(directory, "simulate -", SCENARIO);
+    let answer = printed(&output);
+    assert!(
+        answer.contains("punctual simulate - --explain p:10"),
+        "{answer}"
+    );
     let output = with_input(directory, "simulate -", "title = 5");
     assert!(
         stderr(&output).contains("standard input, line 1"),
         "{output:?}"
     );
     assert_refused("compare - -", "two inputs");
+}
+
+/// A plan of a sweep that takes no time.
+const PLAN: &str = r#"
+title = "a small plan"
+on = ["linux"]
+strategies = ["spin", "fixed-margin"]
+waits = ["500Hz"]
+count = 20
+seeds = 1
+"#;
+
+const SCENARIO: &str = r#"
+title = "a small scenario"
+on = ["linux"]
+
+[[phase]]
+name = "all"
+for = "10ms"
+
+[[process]]
+name = "p"
+do = [{ loop = [{ sleep = "1ms" }] }]
+"#;
+
+#[test]
+fn no_output_replaces_an_input() {
+    let directory = tempfile::tempdir().unwrap();
+    let there = |name: &str| directory.path().join(name);
+    let json = run(directory.path(), &format!("{BENCH} --json -")).stdout;
+    fs::write(there("a.json"), &json).unwrap();
+    fs::write(there("b.json"), &json).unwrap();
+    fs::write(there("own.toml"), PLAN).unwrap();
+    fs::create_dir(there("folder")).unwrap();
+    fs::write(there("s.toml"), SCENARIO).unwrap();
+    let matrix = format!("{}\n", vec!["50"; 96].join(",")).repeat(96);
+    fs::write(there("96.csv"), matrix).unwrap();
+    let zero = "zero simulate --on cascade-lake-96 --threads 2 --lock tas --size 1MiB --matrix";
+    for (arguments, input) in [
+        ("report a.json -o a.json", "a.json"),
+        ("report a.json b.json --output ./b.json", "b.json"),
+        ("report b.json -o folder/../b.json", "b.json"),
+        ("compare a.json b.json --json b.json", "b.json"),
+        ("bench --on recorded,file=a.json --json a.json", "a.json"),
+        ("simulate s.toml --json s.toml", "s.toml"),
+        ("simulate s.toml --trace s.toml", "s.toml"),
+        (&format!("{zero} 96.csv --json 96.csv"), "96.csv"),
+    ] {
+        let words = format!("replace the input {input}; name another file");
+        assert_refused_in(directory.path(), arguments, &words);
+    }
+    let same = "doctor --on linux --json a.json --share folder/../a.json";
+    assert_refused_in(directory.path(), same, "two outputs go to that file");
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("a.json", there("link")).unwrap();
+        fs::hard_link(there("a.json"), there("hard")).unwrap();
+        for (input, output) in [("a.json", "link"), ("link", "a.json"), ("hard", "a.json")] {
+            let words = format!("replace the input {input}; name another file");
+            let arguments = format!("report {input} --output {output}");
+            assert_refused_in(directory.path(), &arguments, &words);
+        }
+        let mut command = punctual(directory.path());
+        let command = command.args(["report", "-", "-o", "a.json"]);
+        let output = command
+            .stdin(fs::File::open(there("a.json")).unwrap())
+            .output();
+        let output = output.unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert_eq!(fs::read(there("a.json")).unwrap(), json);
+    }
+    let rows = "sweep own.toml --out a.json";
+    assert_refused_in(directory.path(), rows, "cannot write rows into a.json");
+    assert_refused("man file", "cannot write manual pages into file");
+    // What a sweep writes has names of its own.
+    fs::rename(there("own.toml"), there("folder/cells.csv")).unwrap();
+    let output = run(directory.path(), "sweep folder/cells.csv --out folder");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert_eq!(fs::read_to_string(there("folder/cells.csv")).unwrap(), PLAN);
 }
 
 #[cfg(unix)]

@@ -139,6 +139,57 @@ fn what_is_not_as_expected_is_the_exit_code() {
 }
 
 #[test]
+fn on_a_model_of_others_the_figures_are_compared_and_nothing_fails() {
+    let directory = directory();
+    let directory = directory.path();
+    let own = simulate_well(directory, "lowest-request-wins");
+    let answer = own.split_once("\n\n").unwrap().1.replace('\n', " ");
+    assert!(
+        answer.starts_with(
+            "A sleep took 1.999 ms (B asks for 2 ms) to 15.625 ms (nobody asks) in the median. \
+             \"The lowest request rules, for everybody\": all 5 figures that its sources state hold."
+        ),
+        "{own}"
+    );
+    let other = "lowest-request-wins --on windows-10-2004";
+    let text = simulate_well(directory, &format!("{other} --json run.json"));
+    let answer = text.split_once("\n\n").unwrap().1.replace('\n', " ");
+    assert!(!answer.contains("The lowest request rules"), "{text}");
+    assert!(
+        answer.contains(
+            "so many come out the same: 2 of 5 on windows-10-2004. One that differs: A, B asks for 2 ms, \
+             wakes per s: 500 +- 5 /s stated, 62.5 /s came out."
+        ),
+        "{text}"
+    );
+    let full = simulate_well(directory, &format!("{other} --full"));
+    assert!(
+        full.contains("What is expected of other models: 2 of 5 come out the same here"),
+        "{full}"
+    );
+    let run = schema::read_file(directory.join("run.json"));
+    assert!(run.beside.expectations.iter().all(|e| !e.stated));
+    // With its own model beside it.
+    let both = simulate_well(directory, &format!("{other} --on windows-10-1909"));
+    let answer = both.replace('\n', " ");
+    for words in [
+        "all 5 figures that its sources state hold.",
+        "the same: 2 of 5 on windows-10-2004.",
+    ] {
+        assert!(answer.contains(words), "{both}");
+    }
+    // A file that names its model is a test of that model.
+    let output = simulate(directory, "bad.toml --on linux");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert_eq!(
+        simulate(directory, "bad.toml --on linux-6.18")
+            .status
+            .code(),
+        Some(0)
+    );
+}
+
+#[test]
 fn the_run_file_is_whole_and_the_same_each_time() {
     let json = || {
         let directory = directory();

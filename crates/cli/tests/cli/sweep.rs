@@ -163,3 +163,19 @@ fn who_asks_for_what_cannot_be_is_told_in_a_line() {
     }
     assert!(!here.join("plan.sweep").exists());
 }
+
+#[test]
+fn the_plan_of_a_scenario_in_the_documentation_has_cells() {
+    let text = include_str!("../../../../docs/sweeping.md");
+    let quoted = |begin: &str| {
+        let (_, after) = text.split_once(&format!("`{begin} = ")).unwrap();
+        format!("{begin} = {}\n", after.split_once('`').unwrap().0)
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let lines = ["scenarios", "judge", "length"].map(quoted).concat();
+    let plan = format!("title = \"a scenario\"\non = [\"linux\"]\n{lines}seeds = 2\n");
+    fs::write(directory.path().join("plan.toml"), plan).unwrap();
+    let (code, said) = sweep(directory.path(), &[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("late_ns_p99 of precise in frames"), "{said}");
+}

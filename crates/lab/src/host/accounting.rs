@@ -7,6 +7,7 @@ use punctual_os::{Error, Host, Tick, clock, facts, stops, thread};
 use punctual_program::machine::{CpuUse, Denial, Recorder, ThreadObservations};
 use punctual_program::{Probe, Setting};
 
+use super::STEAL_STEPS;
 use super::timeline::Timeline;
 
 /// The books of one thread. A [`Record`](punctual_program::program::Op::Record)
@@ -258,7 +259,13 @@ impl Counters {
                 .zip(self.switches)
                 .map(|(now, then)| now.saturating_sub(then)),
             queued: self.queued.zip(now.queued).map(|(then, now)| now - then),
-            stolen: cpu.map(|(then, now)| now.stolen - then.stolen),
+            // A counter that fell, or grew by more than time allows, is not used.
+            stolen: cpu
+                .filter(|(then, now)| {
+                    let most = then.stolen + elapsed + STEAL_STEPS;
+                    (then.stolen..=most).contains(&now.stolen)
+                })
+                .map(|(then, now)| now.stolen - then.stolen),
         }
     }
 }

@@ -30,6 +30,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use punctual_core::Nanos;
 use punctual_os::event::Events;
 use punctual_os::thread::allowed_cpus;
 use punctual_program::program::Op;
@@ -39,6 +40,10 @@ use computer::Computer;
 use experiment::Experiment;
 use settings::Held;
 use timeline::Timeline;
+
+/// By how much a counter of stolen time can be beyond the time that passed: Linux adds to it
+/// at ticks, 10 ms apart at the most, and shows it in steps of 10 ms.
+const STEAL_STEPS: Nanos = Nanos::from_ms(20);
 
 /// Waits until an instant with foreign code. One is made for each thread that
 /// uses it.

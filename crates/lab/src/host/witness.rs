@@ -9,9 +9,9 @@ use punctual_os::facts::{self, CpuTimes};
 use punctual_os::processes::Runtimes;
 use punctual_os::{clock, stops, usage};
 use punctual_program::machine::Stopped;
-use punctual_record::{Disturbance, OtherProcess, Throttled, visible};
+use punctual_record::{Disturbance, OtherProcess, StealDoubt, Throttled, visible};
 
-use super::lock;
+use super::{STEAL_STEPS, lock};
 
 /// Looks at the computer before and after each batch, and never during one, so that it
 /// costs a measurement nothing. Clones are the same.
@@ -32,6 +32,8 @@ struct Inner {
     unseen: Option<i64>,
     /// The time of all CPUs that were looked at.
     time: Nanos,
+    /// Whether the counter of stolen time fell.
+    has_steal_fallen: bool,
     /// Whether there was a batch since the last look.
     is_behind: bool,
 }
@@ -138,11 +140,14 @@ impl Inner {
             self.others = Some(self.others.unwrap_or_default() + others);
         }
         if let (Some(was), Some(is)) = (before.times, now.times) {
+            self.has_steal_fallen |= is.stolen < was.stolen;
             let stolen = is.stolen - was.stolen;
             let known = (is.idle - was.idle) + stolen + others + (now.own - before.own);
-            let unseen = time.as_ns() as i64 - known.as_ns() as i64;
-            self.unseen = Some(self.unseen.unwrap_or(0) + unseen);
-            seen.stolen_ns = Some(seen.stolen_ns.unwrap_or(0) + stolen.as_ns());
+            let signed = |length: Nanos| i64::try_from(length.as_ns()).unwrap_or(i64::MAX);
+            let unseen = signed(time).saturating_sub(signed(known));
+            self.unseen = Some(self.unseen.unwrap_or(0).saturating_add(unseen));
+            let before = seen.stolen_ns.unwrap_or(0);
+            seen.stolen_ns = Some(before.saturating_add(stolen.as_ns()));
         }
         if let (Some(was), Some(is)) = (before.throttled, now.throttled) {
             let sum = seen.throttled.unwrap_or_default();
@@ -155,6 +160,16 @@ impl Inner {
             // The two clocks are not read at once.
             let suspended = (is - was).as_ns();
             seen.suspended_ns += if suspended < 1_000_000 { 0 } else { suspended };
+        }
+    }
+
+    /// What makes the counter of stolen time unbelievable.
+    fn steal_doubt(&self) -> Option<StealDoubt> {
+        let stolen = self.seen.stolen_ns?;
+        let most = self.time + STEAL_STEPS.times(self.seen.cpus.len() as u64);
+        match self.has_steal_fallen {
+            true => Some(StealDoubt::Fell),
+            false => (stolen > most.as_ns()).then_some(StealDoubt::BeyondTime(stolen)),
         }
     }
 
@@ -180,6 +195,11 @@ impl Inner {
         seen.others_fraction = self.others.map(|others| share(others).min(1.0));
         let unseen = self.unseen.map(|ns| Nanos::new(ns.max(0) as u64));
         seen.unseen_fraction = unseen.map(share);
+        seen.steal_doubt = self.steal_doubt();
+        if seen.steal_doubt.is_some() {
+            // What is not seen is counted beside it.
+            (seen.stolen_ns, seen.unseen_fraction) = (None, None);
+        }
         // No quota can have stopped it.
         seen.throttled = seen.throttled.filter(|_| seen.quota.is_some());
         seen
@@ -220,5 +240,63 @@ impl Look {
     fn worth(&self) -> Nanos {
         let took = self.runtimes.as_ref().map(Runtimes::took);
         took.unwrap_or_default().times(Inner::SHARE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of a second of one CPU, looked at ten times, of which so much was stolen
+    /// by the counter at each look.
+    fn seen(stolen_ms: [u64; 11]) -> Disturbance {
+        let begun = clock::now();
+        let look = |(i, stolen): (u64, u64)| Look {
+            at: begun + Nanos::from_ms(100 * i),
+            cpus: vec![1],
+            runtimes: None,
+            times: Some(CpuTimes {
+                idle: Nanos::from_ms(50 * i),
+                stolen: Nanos::from_ms(stolen),
+            }),
+            own: Nanos::ZERO,
+            throttled: None,
+            suspended: None,
+        };
+        let looks: Vec<Look> = (0..).zip(stolen_ms).map(look).collect();
+        let mut inner = Inner::default();
+        for two in looks.windows(2) {
+            inner.add(&two[0], &two[1]);
+        }
+        inner.sum()
+    }
+
+    fn growing_by(step_ms: u64) -> [u64; 11] {
+        std::array::from_fn(|i| 1_000 + step_ms * i as u64)
+    }
+
+    #[test]
+    fn stolen_time_that_the_time_allows_is_believed() {
+        for step_ms in [0, 30, 100] {
+            let seen = seen(growing_by(step_ms));
+            assert_eq!(seen.stolen_ns, Some(10_000_000 * step_ms));
+            assert_eq!(seen.steal_doubt, None);
+            assert!(seen.unseen_fraction.is_some());
+        }
+    }
+
+    #[test]
+    fn a_counter_of_stolen_time_that_time_does_not_allow_is_not_used() {
+        let beyond = seen(growing_by(900));
+        let doubt = StealDoubt::BeyondTime(9_000_000_000);
+        assert_eq!(beyond.steal_doubt, Some(doubt));
+        assert_eq!((beyond.stolen_ns, beyond.stolen_fraction()), (None, None));
+        assert_eq!(beyond.unseen_fraction, None);
+        let mut fallen = growing_by(10);
+        fallen[5] = 3;
+        assert_eq!(seen(fallen).steal_doubt, Some(StealDoubt::Fell));
+        let mut huge = growing_by(0);
+        (huge[9], huge[10]) = (1 << 43, 1 << 43);
+        assert!(seen(huge).steal_doubt.is_some());
     }
 }

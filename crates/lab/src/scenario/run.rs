@@ -220,6 +220,7 @@ fn judge(scenario: &Scenario, expect: &Expect, on: &str, phase: usize, seen: &Se
             |value| in_unit(unit, |by| unit.written(value * by, digits)),
         ),
         holds: got.is_some_and(|value| expect.target.holds(value)),
+        stated: expect.on.is_some() || scenario.on.iter().any(|own| own == on),
         source: expect.source.clone(),
     }
 }

@@ -73,13 +73,21 @@ pub(super) const SETTLES: Nanos = Nanos::from_ms(20);
 #[derive(Debug, Default)]
 pub(super) struct Readings {
     all: VecDeque<(Nanos, Nanos)>,
-    first: Option<Nanos>,
+    first: Option<(Nanos, Nanos)>,
+    /// Whether the counter fell.
+    has_fallen: bool,
+}
+
+/// Whether a CPU can have lost so much in that time, and in the steps of the counter.
+pub(super) fn is_possible((counted, within): (Nanos, Nanos)) -> bool {
+    counted <= within + SETTLES
 }
 
 impl Readings {
     /// At `at`, so much had been stolen since boot.
     pub(super) fn add(&mut self, at: Nanos, stolen: Nanos) {
-        self.first.get_or_insert(stolen);
+        self.first.get_or_insert((at, stolen));
+        self.has_fallen |= self.all.back().is_some_and(|(_, last)| stolen < *last);
         self.all.push_back((at, stolen));
     }
 
@@ -88,9 +96,15 @@ impl Readings {
         self.all.back().map(|(at, _)| *at)
     }
 
-    /// What was stolen in all.
-    pub(super) fn total(&self) -> Option<Nanos> {
-        Some(self.all.back()?.1 - self.first?)
+    /// What was counted in all, and in which time.
+    pub(super) fn total(&self) -> Option<(Nanos, Nanos)> {
+        let ((began, first), (at, last)) = (self.first?, *self.all.back()?);
+        Some((last - first, at - began))
+    }
+
+    /// Whether the counter fell, so that nothing of it can be believed.
+    pub(super) fn has_fallen(&self) -> bool {
+        self.has_fallen
     }
 
     /// What was counted around the time from `due` to `woke`: from the last
@@ -205,7 +219,17 @@ mod tests {
         assert_eq!(readings.len(), 2);
         assert_eq!(
             (readings.last(), readings.total()),
-            (Some(ms(300)), Some(ms(20)))
+            (Some(ms(300)), Some((ms(20), ms(300))))
         );
+    }
+
+    #[test]
+    fn a_counter_that_falls_or_outruns_the_time_is_not_possible() {
+        assert!(is_possible((ms(120), ms(100))));
+        assert!(!is_possible((ms(1_800), ms(218))));
+        let mut readings = readings();
+        assert!(!readings.has_fallen());
+        readings.add(ms(400), ms(5));
+        assert!(readings.has_fallen());
     }
 }

@@ -11,7 +11,7 @@ use punctual_record::experiment::{Cause, Hiccup};
 use punctual_record::{CpuQuota, Histogram, Late};
 
 use super::Wake;
-use super::cause::{self, Readings, SETTLES};
+use super::cause::{self, Readings, SETTLES, is_possible};
 
 /// Upper bounds, inclusive, of the buckets that lateness is counted in beside
 /// the histogram: exact, and few enough to be scraped every second.
@@ -217,7 +217,10 @@ impl Tally {
 
     /// The time of its CPU that was stolen, where that is counted.
     pub fn stolen_in_all(&self) -> Option<Nanos> {
-        self.readings.total()
+        let believable =
+            |total: &(Nanos, Nanos)| !self.readings.has_fallen() && is_possible(*total);
+        let total = self.readings.total().filter(believable);
+        total.map(|(counted, _)| counted)
     }
 
     fn settle_first(&mut self) {
@@ -226,6 +229,7 @@ impl Tally {
         };
         let (due, woke) = (cause::due(&hiccup), Nanos::new(hiccup.at_ns));
         let stolen = self.readings.around(due, woke);
+        let stolen = stolen.filter(|seen| !self.readings.has_fallen() && is_possible(*seen));
         hiccup.stolen_ns = stolen.map(|(counted, _)| counted.as_ns());
         hiccup.stolen_within_ns = stolen.map(|(_, within)| within.as_ns());
         let throttled = self.throttled.around(due, woke).zip(self.quota);

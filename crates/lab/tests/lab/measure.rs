@@ -519,7 +519,7 @@ fn a_restless_machine_is_hardly_ever_told_apart_from_itself() {
             let ratios = cells.flat_map(|cell| cell.known.values());
             for verdict in ratios.filter_map(|estimate| estimate.over_first?.verdict) {
                 judged += 1;
-                apart += u32::from(verdict != Verdict::Same);
+                apart += u32::from(matches!(verdict, Verdict::Higher | Verdict::Lower));
             }
         }
         (judged, apart)

@@ -52,7 +52,13 @@ pub(super) fn cpu_times(cpus: &[usize]) -> Option<CpuTimes> {
 }
 
 pub(super) fn stolen_fraction() -> Option<f64> {
-    stolen(&fs::read_to_string("/proc/stat").ok()?)
+    let uptime = fs::read_to_string("/proc/uptime").ok()?;
+    let uptime: f64 = uptime.split_ascii_whitespace().next()?.parse().ok()?;
+    let ticks_per_s = 1e9 / tick()?.as_ns() as f64;
+    stolen(
+        &fs::read_to_string("/proc/stat").ok()?,
+        uptime * ticks_per_s,
+    )
 }
 
 /// What `/proc/stat` counts times in: 10 ms everywhere.
@@ -177,11 +183,22 @@ fn sched_ext(state: Option<String>, ops: Option<String>) -> Option<String> {
     })
 }
 
-/// The share of all time of all CPUs that was stolen; guests' time is in that of users already.
-fn stolen(stat: &str) -> Option<f64> {
+/// The share of all time of all CPUs that was stolen, unless that is more than the ticks
+/// since the start allow; guests' time is in that of users already.
+fn stolen(stat: &str, uptime_ticks: f64) -> Option<f64> {
     let ticks = columns(stat, "cpu ")?;
-    let (stolen, all) = (*ticks.get(STEAL)?, ticks[..=STEAL].iter().sum::<u64>());
-    (all > 0).then(|| stolen as f64 / all as f64)
+    let stolen = *ticks.get(STEAL)? as f64;
+    let all: f64 = ticks[..=STEAL].iter().map(|ticks| *ticks as f64).sum();
+    let is_cpu = |line: &&str| {
+        let number = line
+            .strip_prefix("cpu")
+            .and_then(|rest| rest.chars().next());
+        number.is_some_and(|digit| digit.is_ascii_digit())
+    };
+    let cpus = stat.lines().filter(is_cpu).count().max(1);
+    // A CPU that was taken away since keeps its part of the sum, so there may be twice as much.
+    let is_possible = stolen <= 2.0 * uptime_ticks * cpus as f64;
+    (all > 0.0 && is_possible).then(|| stolen / all)
 }
 
 /// The numbers of the line of `/proc/stat` that begins so.
@@ -464,9 +481,14 @@ mod tests {
         assert_eq!(cpu_ticks(stat, 10), Some((0, 7)));
         assert_eq!(cpu_ticks(stat, 0), None);
         assert_eq!(cpu_ticks("cpu0 1 2 4 800 900\n", 0), None);
-        assert_eq!(stolen("cpu  10 0 10 60 10 0 5 5 7 7\ncpu0 1\n"), Some(0.05));
-        assert_eq!(stolen("cpu  10 0 10 60\n"), None);
-        assert_eq!(stolen("cpu  0 0 0 0 0 0 0 0 0 0\n"), None);
+        assert_eq!(
+            stolen("cpu  10 0 10 60 10 0 5 5 7 7\ncpu0 1\n", 100.0),
+            Some(0.05)
+        );
+        assert_eq!(stolen("cpu  10 0 10 60\n", 100.0), None);
+        assert_eq!(stolen("cpu  0 0 0 0 0 0 0 0 0 0\n", 100.0), None);
+        let huge = "cpu  9 0 9 9 9 0 5 18446744073709551611 7 7\ncpu0 1\ncpu1 1\n";
+        assert_eq!(stolen(huge, 100.0), None);
         let ext = |state: &str, ops: Option<&str>| {
             sched_ext(Some(state.to_owned()), ops.map(str::to_owned))
         };

@@ -50,12 +50,14 @@ pub struct Ratio {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// No difference of more than [`MARGIN`] is shown.
+    /// They differ by no more than [`MARGIN`], wherever in their intervals the two are.
     Same,
     /// The whole interval lies above the other, and by more than that.
     Higher,
     /// The whole interval lies below the other, and by more than that.
     Lower,
+    /// The intervals allow both a difference of more than that and none.
+    Undecided,
 }
 
 impl Verdict {
@@ -65,6 +67,7 @@ impl Verdict {
             Self::Same => "same",
             Self::Higher => "higher",
             Self::Lower => "lower",
+            Self::Undecided => "undecided",
         }
     }
 }
@@ -86,6 +89,8 @@ impl Ratio {
                     Verdict::Higher
                 } else if beyond(first.low, this.high) {
                     Verdict::Lower
+                } else if beyond(this.high, first.low) || beyond(first.high, this.low) {
+                    Verdict::Undecided
                 } else {
                     Verdict::Same
                 }
@@ -301,15 +306,30 @@ mod tests {
     fn only_intervals_that_lie_more_than_the_margin_apart_tell_values_apart() {
         let first = bounded(8.0, 10.0, 12.0);
         let verdict = |low, high| Ratio::of(bounded(low, low, high), first).verdict;
-        assert_eq!(verdict(12.0, 20.0), Some(Verdict::Same));
-        assert_eq!(verdict(13.0, 20.0), Some(Verdict::Same));
+        assert_eq!(verdict(12.0, 20.0), Some(Verdict::Undecided));
+        assert_eq!(verdict(13.0, 20.0), Some(Verdict::Undecided));
         assert_eq!(verdict(13.3, 20.0), Some(Verdict::Higher));
-        assert_eq!(verdict(7.0, 8.0), Some(Verdict::Same));
-        assert_eq!(verdict(7.0, 7.5), Some(Verdict::Same));
+        assert_eq!(verdict(7.0, 8.0), Some(Verdict::Undecided));
+        assert_eq!(verdict(7.0, 7.5), Some(Verdict::Undecided));
         assert_eq!(verdict(7.0, 7.2), Some(Verdict::Lower));
         assert_eq!(verdict(-7.0, -6.0), Some(Verdict::Lower));
         let bare = Ratio::of((7.0, None), first);
         assert_eq!((bare.value, bare.verdict), (Some(0.7), None));
+    }
+
+    #[test]
+    fn only_intervals_within_the_margin_of_each_other_are_the_same() {
+        let first = bounded(100.0, 102.0, 104.0);
+        let verdict = |low, high| Ratio::of(bounded(low, low, high), first).verdict;
+        assert_eq!(verdict(100.0, 104.0), Some(Verdict::Same));
+        assert_eq!(verdict(96.0, 109.0), Some(Verdict::Same));
+        // As 0.813 [0.030..28.6] times as much.
+        assert_eq!(verdict(3.1, 2_860.0), Some(Verdict::Undecided));
+        assert_eq!(verdict(90.0, 104.0), Some(Verdict::Undecided));
+        assert_eq!(verdict(100.0, 120.0), Some(Verdict::Undecided));
+        let never_late = bounded(0.0, 0.0, 0.0);
+        let both = Ratio::of(never_late, never_late);
+        assert_eq!(both.verdict, Some(Verdict::Same));
     }
 
     #[test]

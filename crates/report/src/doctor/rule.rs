@@ -190,7 +190,8 @@ fn of_linux(situation: &Situation, list: &mut List) {
     list.add("sched_ext", sched_ext);
     let stolen = situation.stolen_fraction.map(|share| share * 100.0);
     let steal = stolen.map(|it| format!("{it:.2} % of the time of all CPUs since the start"));
-    list.add("steal", steal);
+    list.add("steal", steal)
+        .or("the kernel does not tell, or counts more than the time since the start allows");
     list.add("cgroup quota", quota_of(situation));
     list.add("idle driver", host.cpuidle_driver.as_ref())
         .or("there is no readable /sys/devices/system/cpu/cpuidle/current_driver");

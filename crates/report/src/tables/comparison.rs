@@ -382,8 +382,8 @@ const INTERVAL_IN_WORDS: &str = "[95 %]: an interval that assumes no distributio
 
 const OVER_FIRST_IN_WORDS: &str = "over A's: the number over that of run A, and from the lowest to the highest that \
     both intervals allow. higher, lower: by more than 10 %, wherever in their \
-    intervals the two are; same: so much is not shown. Runs of one machine differ by \
-    up to that with nothing changed.";
+    intervals the two are; same: by no more than that, wherever they are; undecided: the \
+    intervals allow both. Runs of one machine differ by up to that with nothing changed.";
 
 const NOT_JUDGED_IN_WORDS: &str = "not judged: one of the two has fewer than six rounds, and waits \
     of one round do not tell how far another is from it.";

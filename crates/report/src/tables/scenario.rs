@@ -496,21 +496,36 @@ pub(crate) fn expectations(all: &[Expectation]) -> Option<Section> {
     .into_iter()
     .filter(|(head, of)| *head == "of" || differs(*of))
     .collect();
-    let hold = all.iter().filter(|e| e.holds).count();
+    let (stated, compared): (Vec<_>, Vec<_>) = all.iter().partition(|e| e.stated);
+    let hold = |of: &[&Expectation]| of.iter().filter(|e| e.holds).count();
+    let hold_of = |of: &[&Expectation]| format!("{} of {}", hold(of), of.len());
+    let title = match (stated.is_empty(), compared.is_empty()) {
+        (_, true) => format!("What is expected: {} hold", hold_of(&stated)),
+        (true, _) => format!(
+            "What is expected of other models: {} come out the same here",
+            hold_of(&compared)
+        ),
+        _ => format!(
+            "What is expected: {} hold; on models of which it is not stated, {} come out the same",
+            hold_of(&stated),
+            hold_of(&compared)
+        ),
+    };
     let sources = select::grouped(all, |e| e.source.as_str());
     let number = |e: &Expectation| sources.iter().position(|(source, _)| *source == e.source);
-    let mut section = Table::new(
-        format!("What is expected: {hold} of {} hold", all.len()),
-        all,
-    )
-    .names(labels.len() + 2)
-    .column("", |e| if e.holds { "ok" } else { "differs" })
-    .each(labels, |e, of| Cell::from(of(e)))
-    .column("figure", |e| e.figure.clone())
-    .column("expected", |e| e.expected.clone())
-    .column("got", |e| e.got.clone())
-    .column("source", |e| Some(format!("[{}]", number(e)? + 1)))
-    .section();
+    let mut section = Table::new(title, all)
+        .names(labels.len() + 2)
+        .column("", |e| match (e.holds, e.stated) {
+            (true, true) => "ok",
+            (true, false) => "same",
+            (false, _) => "differs",
+        })
+        .each(labels, |e, of| Cell::from(of(e)))
+        .column("figure", |e| e.figure.clone())
+        .column("expected", |e| e.expected.clone())
+        .column("got", |e| e.got.clone())
+        .column("source", |e| Some(format!("[{}]", number(e)? + 1)))
+        .section();
     for (i, (source, _)) in sources.iter().enumerate() {
         section.add(&prose::indented(
             &format!("{:>4} ", format!("[{}]", i + 1)),

@@ -24,12 +24,9 @@ struct Pair<'c> {
 /// What Runs set side by side say; `more` are the tables of other products than waiting.
 pub fn comparison_verdict(compared: &Comparison, more: &[Compared]) -> Verdict {
     let pairs = pairs(compared, more);
-    let mut sentences: Vec<String> = compared
-        .columns
-        .iter()
-        .skip(1)
-        .map(|column| against_first(compared, column, &pairs))
-        .collect();
+    let mut sentences = rules(compared);
+    let others = compared.columns.iter().skip(1);
+    sentences.extend(others.map(|column| against_first(compared, column, &pairs)));
     if compared.columns.len() == 1 {
         if compared.published.is_empty() {
             sentences.push(
@@ -44,7 +41,6 @@ pub fn comparison_verdict(compared: &Comparison, more: &[Compared]) -> Verdict {
     }
     let published = published(compared);
     sentences.extend(beside_published(&published));
-    sentences.extend(rules(compared));
     let doubts: usize = compared.columns.iter().map(|it| it.warnings.len()).sum();
     if doubts > 0 {
         sentences.push(format!(
@@ -177,14 +173,16 @@ fn against_first(compared: &Comparison, column: &Column, pairs: &[Pair]) -> Stri
     let all = of_column().count();
     let changed = of_column().filter(|pair| pair.has_changed()).count();
     let worse = of_column().filter(|pair| pair.is_worse()).count();
-    let unjudged = of_column().filter(|pair| pair.judged().is_none()).count();
+    let judged = |verdict| of_column().filter(move |pair| pair.judged() == verdict);
+    let [same, undecided, unjudged] =
+        [Some(Judged::Same), Some(Judged::Undecided), None].map(|verdict| judged(verdict).count());
     let first = &compared.columns[0];
     let unjudged = prose::when(unjudged > 0, || {
-        format!(", and {unjudged} have too few rounds to tell")
+        format!("; {unjudged} have too few rounds to tell")
     });
     format!(
-        "{} ({}) against {} ({}): of {all} numbers {worse} are worse and {} better by more than 10 %, of the others no \
-         such difference is shown{unjudged}.",
+        "{} ({}) against {} ({}): of {all} numbers {worse} are worse and {} better by more than 10 %; {same} are the same \
+         within 10 %; {undecided} are undecided{unjudged}.",
         column.label,
         column.file,
         first.label,
@@ -256,24 +254,58 @@ fn beside_published(all: &[Beside]) -> Option<String> {
     })
 }
 
-fn rules(compared: &Comparison) -> Option<String> {
-    let all = compared.rules.len();
-    let count = |outcome| {
-        let of = compared.rules.iter();
-        of.filter(|judged| judged.outcome == outcome).count()
+/// So many places are named where a rule fails, and where it is inconclusive.
+const NAMED: usize = 3;
+
+/// Whether the rules hold, and where each does not, with its numbers.
+fn rules(compared: &Comparison) -> Vec<String> {
+    let of = |outcome| {
+        let all = compared.rules.iter();
+        all.filter(move |judged| judged.outcome == outcome)
     };
-    (all > 0).then(|| {
-        format!(
-            "Of {all} numbers that --fail-if judges, {} fail and {} cannot be told.",
-            count(RuleOutcome::Fails),
-            count(RuleOutcome::Inconclusive)
-        )
-    })
+    let [fails, inconclusive] =
+        [RuleOutcome::Fails, RuleOutcome::Inconclusive].map(|outcome| of(outcome).count());
+    let mut sentences = Vec::new();
+    if !compared.rules.is_empty() {
+        sentences.push(format!(
+            "--fail-if judges {}: {fails} {} and {inconclusive} {} inconclusive.",
+            prose::counted(compared.rules.len() as u64, "number"),
+            if fails == 1 { "fails" } else { "fail" },
+            if inconclusive == 1 { "is" } else { "are" },
+        ));
+    }
+    for (outcome, count) in [
+        (RuleOutcome::Fails, fails),
+        (RuleOutcome::Inconclusive, inconclusive),
+    ] {
+        sentences.extend(of(outcome).take(NAMED).map(|judged| {
+            let row = &compared.rows[judged.row];
+            format!(
+                "`{}` {} for {} {} of {}: {}.",
+                judged.rule,
+                match outcome {
+                    RuleOutcome::Inconclusive => "is inconclusive",
+                    outcome => outcome.name(),
+                },
+                row.experiment,
+                label_of(row, &[]),
+                judged.run,
+                judged.why
+            )
+        }));
+        if count > NAMED {
+            let last = sentences.last_mut();
+            last.into_iter()
+                .for_each(|last| *last += &format!(" ({} more: --full)", count - NAMED));
+        }
+    }
+    sentences
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use punctual_record::compare::Judgement;
     use punctual_record::experiment::Sleep;
     use punctual_record::{Experiment, Measurement, Round, Run};
 
@@ -309,8 +341,8 @@ mod tests {
         assert_eq!(
             verdict.sentences,
             [
-                "B (b.json) against A (a.json): of 1 numbers 1 are worse and 0 better by more than 10 %, of the others no such \
-              difference is shown."
+                "B (b.json) against A (a.json): of 1 numbers 1 are worse and 0 better by more than 10 %; 0 are the same within \
+                 10 %; 0 are undecided."
             ]
         );
         let rows = verdict.overview.unwrap().rows;
@@ -324,7 +356,44 @@ mod tests {
         let rounds = [90_000, 100_000, 110_000, 150_000, 160_000, 240_000];
         let verdict = verdict(&run(&[100_000; 6]), &run(&rounds));
         assert!(verdict.sentences[0].contains("0 are worse and 0 better"));
+        assert!(
+            verdict.sentences[0].contains("0 are the same within 10 %; 1 are undecided"),
+            "{verdict:?}"
+        );
         assert_eq!(verdict.overview, None);
+    }
+
+    #[test]
+    fn rules_that_fail_come_first_with_their_numbers() {
+        let (a, b) = (run(&[100_000; 6]), run(&[200_000; 6]));
+        let mut compared = Comparison::of(&[("a.json", &a), ("b.json", &b)]);
+        let judged = |outcome, why: &str| Judgement {
+            rule: "late_p50 > 1.2x".to_owned(),
+            run: "B".to_owned(),
+            row: 0,
+            outcome,
+            why: why.to_owned(),
+        };
+        compared.rules = vec![
+            judged(RuleOutcome::Inconclusive, "without an interval"),
+            judged(
+                RuleOutcome::Fails,
+                "2.000 [2.000..2.000] times the first file's",
+            ),
+            judged(RuleOutcome::Passes, "1 times"),
+        ];
+        let sentences = comparison_verdict(&compared, &[]).sentences;
+        assert_eq!(
+            sentences[..3],
+            [
+                "--fail-if judges 3 numbers: 1 fails and 1 is inconclusive.",
+                "`late_p50 > 1.2x` fails for sleep Sleep, asked 1 ms of B: 2.000 [2.000..2.000] times the first file's.",
+                "`late_p50 > 1.2x` is inconclusive for sleep Sleep, asked 1 ms of B: without an interval.",
+            ]
+        );
+        compared.rules = vec![judged(RuleOutcome::Fails, "1 s"); 5];
+        let sentences = comparison_verdict(&compared, &[]).sentences;
+        assert!(sentences[3].ends_with("(2 more: --full)"), "{sentences:?}");
     }
 
     proptest! {

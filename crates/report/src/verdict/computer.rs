@@ -30,6 +30,10 @@ pub(super) fn doctor(run: &Run) -> Option<Verdict> {
         .is_some_and(Disturbance::is_too_busy);
     sentences.push(match advice.first() {
         Some(advice) => helps(advice, is_busy),
+        None if plain(run, &rows).is_some_and(|row| row.m.late_ns.early > 0) => {
+            "Nothing that was checked is needed; a program waits again where a wait ended early."
+                .to_owned()
+        }
         None => "Nothing that was checked would make these waits better.".to_owned(),
     });
     let next = match advice.first() {

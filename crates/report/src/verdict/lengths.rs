@@ -6,7 +6,7 @@ use punctual_record::{Measurement, Run};
 use super::{Rule, Verdict};
 use crate::select::{self, Row, asked_ns};
 use crate::tables::table::{Cell, Table};
-use crate::units;
+use crate::{prose, units};
 
 /// One number of a subject at a point.
 struct At<'r> {
@@ -158,13 +158,18 @@ impl Points {
                 self.low,
                 second.map_or_else(String::new, |(_, name)| format!(", and so was {name}"))
             ),
-            (points, second) => format!(
-                "Of {} {}, {first} was {} at {times}{}.",
-                points.len(),
-                self.points,
-                self.low,
-                second.map_or_else(String::new, |(times, name)| format!(", {name} at {times}"))
-            ),
+            (points, second) => {
+                let sum = times + second.map_or(0, |(times, _)| *times);
+                let ties = prose::when(sum > points.len(), || " (ties count for both)".to_owned());
+                let second =
+                    second.map_or_else(String::new, |(times, name)| format!(", {name} at {times}"));
+                format!(
+                    "Of {} {}, {first} was {} at {times}{second}{ties}.",
+                    points.len(),
+                    self.points,
+                    self.low
+                )
+            }
         };
         let next =
             "Next: punctual bench says which costs least, with intervals; --full has all points.";
@@ -221,6 +226,18 @@ mod tests {
         assert_eq!(table.head, ["way to wait", "1 us", "5 us", "1 ms"]);
         assert_eq!(table.rows[0], ["spin", "* 10 ns", "* 1 ns", "10 ns"]);
         assert_eq!(table.rows[2], ["timer", "-", "-", "9 ns"]);
+    }
+
+    #[test]
+    fn ties_are_said_to_count_for_both() {
+        let both = [1_000, 2_000].map(|asked| [("spin", asked, 10), ("timer", asked, 10)]);
+        let told = verdict(&run(&both.concat())).unwrap();
+        assert_eq!(
+            told.sentences,
+            [
+                "Of 2 lengths, spin was least late in the median at 2, timer at 2 (ties count for both)."
+            ]
+        );
     }
 
     #[test]

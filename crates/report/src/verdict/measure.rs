@@ -1,7 +1,8 @@
 //! What `measure` found: an answer for each of its experiments, in the order in which people ask.
 
+use punctual_record::compare::{MARGIN, Metric};
 use punctual_record::experiment::{Clocks, Cores, Gap, Load, Sleep, Timers, Yield};
-use punctual_record::{OfExperiment, Run, nearest_rank};
+use punctual_record::{Measurement, OfExperiment, Run, RunRow, nearest_rank};
 
 use super::{Verdict, typical_in_words};
 use crate::select::{self, Row, Sleeps, asked_ns};
@@ -318,26 +319,31 @@ pub(super) fn waits(run: &Run) -> Option<Verdict> {
         .find(|row| row.of.method == run.machine.sleep_method);
     let least = rows.first()?;
     let mut sentences: Vec<String> = ordinary.map(|row| in_words(row)).into_iter().collect();
-    if ordinary.is_none_or(|row| row.of.method != least.of.method) {
-        sentences.push(format!(
-            "Of {} calls {} is the least late: {}.",
-            rows.len(),
-            least.of.method,
-            late(least)
-        ));
-    }
+    let others: Vec<(&str, Told)> = rows[1..]
+        .iter()
+        .map(|row| (row.of.method.as_str(), told(least, row)))
+        .collect();
+    sentences.extend(least_late(&rows, ordinary, &others));
     let early = rows.iter().filter(|row| row.m.late_ns.early > 0);
     let early = prose::list(early.map(|row| &row.of.method));
     if !early.is_empty() {
         sentences.push(format!("Some waits ended early: {early}."));
     }
+    let are_apart = others.iter().all(|(_, told)| *told == Told::Apart);
     let table = Table::new("", &rows)
         .column("call, 1 ms", |row| row.of.method.as_str())
         .column("late", |row| {
             let is_least = std::ptr::eq(row.m, least.m);
-            Cell::from(units::duration(typical_ns(row))).signed(is_least.then_some('*'))
+            let sign = match (is_least, are_apart) {
+                (true, true) => Some('*'),
+                (true, false) => (rows.len() > 1).then_some('?'),
+                (false, _) => (told(least, row) != Told::Apart).then_some('?'),
+            };
+            Cell::from(units::duration(typical_ns(row))).signed(sign)
         })
-        .told([P99, MAX])
+        .told([P99])
+        .if_known()
+        .told([MAX])
         .column("CPU per wait", |row| {
             row.m.cpu.per_wait_ns.map(units::duration)
         });
@@ -346,10 +352,86 @@ pub(super) fn waits(run: &Run) -> Option<Verdict> {
     Some(Verdict::new(sentences, next).told(
         table,
         format!(
-            "Each asked for 1 ms, n = {waits}. *: the least. late: the median, of fewer than 20 the mean. `-`: too few for \
-             ten above it, or not counted."
+            "Each asked for 1 ms, n = {waits}. *: the least; ?: not told apart from it. late: the median, of fewer than 20 \
+             the mean. `-`: too few for ten above it, or not counted."
         ),
     ))
+}
+
+/// Whether a call is later than the least late one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// By more than rounds of one machine differ by.
+    Apart,
+    /// Not beyond that.
+    Alike,
+    /// One of them has too few rounds to tell.
+    Unjudged,
+}
+
+fn told(least: &Row<'_, Sleep>, other: &Row<'_, Sleep>) -> Told {
+    let interval = |row: &Row<'_, Sleep>| {
+        let known = Measurement::cell(&[row.m]).known;
+        let of = [Metric::LATE_P50, Metric::LATE_MEAN];
+        of.iter().find_map(|metric| known.get(metric))?.interval
+    };
+    match (interval(least), interval(other)) {
+        (Some(least), Some(other)) if other.low > least.high.max(least.high * MARGIN) => {
+            Told::Apart
+        }
+        (Some(_), Some(_)) => Told::Alike,
+        _ => Told::Unjudged,
+    }
+}
+
+/// Which call is the least late, if the rounds tell; `others` are all but the first of the rows.
+fn least_late(
+    rows: &[Row<'_, Sleep>],
+    ordinary: Option<&Row<'_, Sleep>>,
+    others: &[(&str, Told)],
+) -> Option<String> {
+    let least = rows.first()?;
+    let those = |wanted| {
+        let of = others.iter().filter(move |(_, told)| *told == wanted);
+        of.map(|(method, _)| *method)
+    };
+    let (alike, unjudged) = (those(Told::Alike).count(), those(Told::Unjudged).count());
+    let is_ordinary = |method: &str| ordinary.is_some_and(|row| row.of.method == method);
+    let n = rows.len();
+    if n == 1 {
+        let is_told = is_ordinary(&least.of.method);
+        return (!is_told).then(|| format!("{} ends {}.", least.of.method, late(least)));
+    }
+    if alike + 1 == n {
+        return Some(format!(
+            "All {n} calls are alike: no difference of more than 10 % is shown."
+        ));
+    }
+    if unjudged > 0 {
+        return Some(format!(
+            "Of {n} calls {} was the least late, {}; there are too few rounds to tell, 6 would do.",
+            least.of.method,
+            late(least)
+        ));
+    }
+    match alike {
+        0 if is_ordinary(&least.of.method) => None,
+        0 => Some(format!(
+            "Of {n} calls {} is the least late: {}.",
+            least.of.method,
+            late(least)
+        )),
+        _ => Some(format!(
+            "Of {n} calls {} are the least late, and alike ({}): {}.",
+            alike + 1,
+            prose::list(
+                [least.of.method.as_str()]
+                    .into_iter()
+                    .chain(those(Told::Alike))
+            ),
+            late(least)
+        )),
+    }
 }
 
 fn in_words(row: &Row<'_, Sleep>) -> String {
@@ -384,7 +466,7 @@ fn late(row: &Row<'_, Sleep>) -> String {
 #[cfg(test)]
 mod tests {
     use punctual_record::experiment::Lengths;
-    use punctual_record::{Experiment, Late, Measurement};
+    use punctual_record::{Experiment, Late, Measurement, Round};
 
     use super::*;
 
@@ -569,11 +651,49 @@ mod tests {
         run
     }
 
+    /// In six rounds of 20 waits.
+    fn in_rounds(method: &str, late_ns: i64) -> Measurement {
+        let samples = [late_ns; 120];
+        let rounds = samples.chunks(20);
+        Measurement {
+            rounds: rounds.map(|late| Round::of(late, None, None)).collect(),
+            samples_late_ns: samples.to_vec(),
+            ..row(method, &samples)
+        }
+    }
+
+    #[test]
+    fn no_call_is_named_that_rounds_do_not_tell_apart() {
+        let said = |late: &[(&str, i64)]| {
+            let rows = late.iter().map(|(method, ns)| in_rounds(method, *ns));
+            let verdict = waits(&of_waits(rows.collect())).unwrap();
+            (verdict.sentences, verdict.overview.unwrap().rows)
+        };
+        let (sentences, rows) = said(&[("poll", 258_000), ("select", 258_000)]);
+        assert_eq!(
+            sentences,
+            ["All 2 calls are alike: no difference of more than 10 % is shown."]
+        );
+        assert!(rows.iter().all(|row| row[1] == "? 258 us"), "{rows:?}");
+        let (sentences, rows) = said(&[("poll", 258_000), ("select", 260_000), ("Sleep", 900_000)]);
+        assert_eq!(
+            sentences[1],
+            "Of 3 calls 2 are the least late, and alike (poll, select): 258 us late in the median, 258 us at most."
+        );
+        assert_eq!(rows[2][1], "900 us");
+        let few = [row("poll", &[9_000; 20]), row("select", &[90_000; 20])];
+        let verdict = waits(&of_waits(few.to_vec())).unwrap();
+        assert!(
+            verdict.sentences[0].contains("too few rounds to tell"),
+            "{verdict:?}"
+        );
+    }
+
     #[test]
     fn the_ordinary_call_comes_first_and_then_the_least_late() {
         let verdict = waits(&of_waits(vec![
-            row("Sleep", &[14_600_000; 20]),
-            row("timer", &[500_000; 20]),
+            in_rounds("Sleep", 14_600_000),
+            in_rounds("timer", 500_000),
         ]))
         .unwrap();
         assert_eq!(
@@ -587,6 +707,15 @@ mod tests {
         assert_eq!(
             (rows[0][0].as_str(), rows[1][0].as_str()),
             ("timer", "Sleep")
+        );
+    }
+
+    #[test]
+    fn a_wait_that_ends_before_its_deadline_is_early_and_not_late_by_less_than_nothing() {
+        let verdict = waits(&of_waits(vec![in_rounds("Sleep", -14)])).unwrap();
+        assert!(
+            verdict.sentences[0].contains("Sleep ends 14 ns early in the median"),
+            "{verdict:?}"
         );
     }
 

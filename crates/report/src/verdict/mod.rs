@@ -129,7 +129,7 @@ fn first_of(run: &Run, rules: &[Rule]) -> Option<Verdict> {
     Some(first)
 }
 
-/// How late waits usually were: `58.0 us late in the median`.
+/// How late waits usually were: `58.0 us late in the median`, or `14 ns early`.
 fn typical_in_words(m: &Measurement) -> Option<String> {
     let (ns, is_median) = select::typical_late_ns(m)?;
     let of = if is_median {
@@ -137,7 +137,8 @@ fn typical_in_words(m: &Measurement) -> Option<String> {
     } else {
         "on average"
     };
-    Some(format!("{} late {of}", units::duration(ns)))
+    let way = if ns < 0.0 { "early" } else { "late" };
+    Some(format!("{} {way} {of}", units::duration(ns.abs())))
 }
 
 /// The lines of a screen that are the verdict's; the last has the prompt.

@@ -11,26 +11,31 @@ use crate::{prose, scenario, units};
 pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     let is_of_scenario = |m: &Measurement| m.experiment.phase().is_some();
     let rows: Vec<Row<ScenarioThreads>> = select::of_run(run);
-    let names = select::grouped(rows.iter(), |row| row.of.at.scenario.as_str());
+    let names = select::grouped(rows.iter().copied(), |row| row.of.at.scenario.as_str());
     if names.is_empty() || !run.results.iter().all(is_of_scenario) {
         return None;
     }
-    let title = |(name, _): &(&str, _)| {
-        let title = &scenario::described(run, name)?.title;
-        Some(format!("{}.", title.trim_end_matches('.')))
-    };
-    let mut sentences: Vec<String> = names.iter().take(TITLES).filter_map(title).collect();
-    sentences.extend(expected(&run.beside.expectations));
-    let waits =
-        |row: &Row<ScenarioThreads>| row.of.slept_ns.is_some() || row.of.since_signal_ns.is_some();
+    let of_each = names.iter().take(SCENARIOS).filter_map(|(name, rows)| {
+        let of = prose::when(names.len() > 1, || format!("{name}: "));
+        Some(format!("{of}{}", came_out(rows)?))
+    });
+    let mut sentences: Vec<String> = of_each.collect();
+    let title = run.beside.scenario.as_ref().map(|of| of.title.as_str());
+    sentences.extend(stated(&run.beside.expectations, title));
+    sentences.extend(compared(&run.beside.expectations));
     let waiting: Vec<_> = rows.iter().copied().filter(waits).collect();
     let models = select::grouped(rows.iter(), |row| &row.of.at.on);
     let example = waiting.first().filter(|_| scenario::is_virtual(run));
     let example = example.map_or_else(String::new, |row| {
         let of_one = prose::when(models.len() > 1, || format!(" --on {}", row.of.at.on));
+        // What was read from there can be given again by a pipe only.
+        let name = match row.of.at.scenario.as_str() {
+            "standard input" => "-",
+            name => name,
+        };
         format!(
             "{}{of_one} --explain {} says why that wake came when it did; ",
-            row.of.at.scenario,
+            quoted(name),
             quoted(&format!("{}:10", row.m.subject))
         )
     });
@@ -47,8 +52,102 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     Some(overview(Verdict::new(sentences, next), shown, &computers))
 }
 
-/// Of so many scenarios the titles are said.
-const TITLES: usize = 3;
+/// So many scenarios have a sentence.
+const SCENARIOS: usize = 3;
+
+fn waits(row: &Row<ScenarioThreads>) -> bool {
+    row.of.slept_ns.is_some() || row.of.since_signal_ns.is_some()
+}
+
+/// A figure of a row by which rows are compared.
+type Figure = fn(&Row<ScenarioThreads>) -> Option<f64>;
+
+/// What is said of the least and the most of a figure.
+struct Range {
+    figure: Figure,
+    /// `A sleep took 2.000 ms in the median`, in which the number is between these.
+    words: [&'static str; 2],
+    written: fn(f64) -> String,
+}
+
+const SIGNAL: Range = Range {
+    figure: |row| row.of.since_signal_ns?.p50.map(|ns| ns as f64),
+    words: ["A wait for a signal took", "in the median"],
+    written: units::duration,
+};
+const SLEPT: Range = Range {
+    figure: |row| row.of.slept_ns?.p50.map(|ns| ns as f64),
+    words: ["A sleep took", "in the median"],
+    written: units::fine,
+};
+const LATE: Range = Range {
+    figure: |row| row.m.late_ns.p50.map(|ns| ns as f64),
+    words: ["A wait was", "late in the median"],
+    written: units::duration,
+};
+const CPU: Range = Range {
+    figure: |row| row.m.cpu.fraction.map(|share| share * 100.0),
+    words: ["A thread had", "% of a CPU"],
+    written: units::percent,
+};
+
+/// The least and the most of what the rows are about, and where each was.
+fn came_out(rows: &[Row<ScenarioThreads>]) -> Option<String> {
+    let waiting: Vec<_> = rows.iter().copied().filter(waits).collect();
+    let asked = |row: &Row<ScenarioThreads>| row.of.asked_ns.map(|ns| (ns.min, ns.max));
+    let asks_alike = waiting
+        .windows(2)
+        .all(|two| asked(&two[0]) == asked(&two[1]));
+    let has = |range: &Range| rows.iter().any(|row| (range.figure)(row).is_some());
+    // Sleeps of different lengths differ by their lateness only.
+    let lengths = if asks_alike {
+        [SLEPT, LATE]
+    } else {
+        [LATE, SLEPT]
+    };
+    let [first, second] = lengths;
+    let range = [SIGNAL, first, second, CPU].into_iter().find(has)?;
+    let figure = range.figure;
+    let known: Vec<Row<ScenarioThreads>> = rows
+        .iter()
+        .copied()
+        .filter(|row| figure(row).is_some())
+        .collect();
+    let value = |row: &Row<ScenarioThreads>| figure(row).unwrap_or_default();
+    let written = |row: &Row<ScenarioThreads>| (range.written)(value(row));
+    let least = known.iter().min_by(|a, b| value(a).total_cmp(&value(b)))?;
+    let most = known.iter().max_by(|a, b| value(a).total_cmp(&value(b)))?;
+    // Of those that read the same the first.
+    let like = |row| known.iter().find(|other| written(other) == written(row));
+    let (low, high) = (like(least)?, like(most)?);
+    let [begin, end] = range.words;
+    let [at_least, at_most] = [low, high].map(written);
+    if at_least == at_most {
+        return Some(format!("{begin} {at_least} {end}."));
+    }
+    let differing = differing(&known);
+    let of = |row: &Row<ScenarioThreads>| prose::list(differing.iter().map(|(_, of)| of(row)));
+    Some(format!(
+        "{begin} {at_least} ({}) to {at_most} ({}) {end}.",
+        of(low),
+        of(high)
+    ))
+}
+
+type Label = for<'r> fn(&Row<'r, ScenarioThreads>) -> &'r str;
+
+const LABELS: [(&str, Label); 4] = [
+    ("scenario", |row| &row.of.at.scenario),
+    ("on", |row| &row.of.at.on),
+    ("thread", |row| &row.m.subject),
+    ("phase", |row| &row.of.at.phase),
+];
+
+/// The labels in which rows differ.
+fn differing(rows: &[Row<ScenarioThreads>]) -> Vec<(&'static str, Label)> {
+    let differs = |of: &Label| rows.iter().any(|row| of(row) != of(&rows[0]));
+    LABELS.into_iter().filter(|(_, of)| differs(of)).collect()
+}
 
 /// The verdict with a table of who waits, and what the computer takes meanwhile, where that is known.
 fn overview(
@@ -56,19 +155,12 @@ fn overview(
     rows: &[Row<ScenarioThreads>],
     computers: &[Row<ScenarioComputer>],
 ) -> Verdict {
-    type Label = for<'r> fn(&Row<'r, ScenarioThreads>) -> &'r str;
-    let labels: [(&str, Label); 4] = [
-        ("scenario", |row| &row.of.at.scenario),
-        ("on", |row| &row.of.at.on),
-        ("thread", |row| &row.m.subject),
-        ("phase", |row| &row.of.at.phase),
-    ];
-    let differs = |of: &Label| rows.iter().any(|row| of(row) != of(&rows[0]));
+    let differing = differing(rows);
+    let differs = |head: &str| differing.iter().any(|(named, _)| *named == head);
     // The thread is named in any case, where nothing differs.
-    let any = labels.iter().any(|(_, of)| differs(of));
-    let (named, alike): (Vec<_>, Vec<_>) = labels
+    let (named, alike): (Vec<_>, Vec<_>) = LABELS
         .iter()
-        .partition(|(head, of)| differs(of) || !any && *head == "thread");
+        .partition(|(head, _)| differs(head) || differing.is_empty() && *head == "thread");
     let heads = prose::list(named.iter().map(|(head, _)| head));
     // Who waits for others is late from their signal on.
     let is_signalled = rows.iter().any(|row| row.of.since_signal_ns.is_some());
@@ -115,24 +207,61 @@ fn overview(
     verdict.told(table, caption)
 }
 
-/// Whether it is as its sources say, and where it is not.
-fn expected(all: &[Expectation]) -> Option<String> {
-    let differing: Vec<&Expectation> = all.iter().filter(|e| !e.holds).collect();
-    let n = all.len();
+/// Whether it is as its sources say of these models, and where it is not.
+fn stated(all: &[Expectation], title: Option<&str>) -> Option<String> {
+    let (hold, differing): (Vec<_>, Vec<_>) = all
+        .iter()
+        .filter(|expected| expected.stated)
+        .partition(|expected| expected.holds);
+    let n = hold.len() + differing.len();
+    let title = title.map(|title| title.trim_end_matches('.'));
+    let of = title.map_or_else(String::new, |title| format!("\"{title}\": "));
     match (n, &differing[..]) {
         (0, _) => None,
-        (1, []) => Some("What its source says holds.".to_owned()),
-        (_, []) => Some(format!("All {n} figures that its sources state hold.")),
+        (1, []) => Some(format!("{of}the figure that its source states holds.")),
+        (_, []) => Some(format!("{of}all {n} figures that its sources state hold.")),
         (_, [first, ..]) => Some(format!(
-            "{} of {n} figures that its sources state hold. Otherwise, for one: {}, {}, on {}: {} expected, {} came out.",
-            n - differing.len(),
-            first.subject,
-            first.phase,
-            first.on,
-            first.expected,
-            first.got
+            "{of}{} of {n} figures that its sources state hold. One that does not: {}, on {}.",
+            hold.len(),
+            figure(first),
+            first.on
         )),
     }
+}
+
+/// What comes out on models of which the sources do not speak, beside what they state of others.
+fn compared(all: &[Expectation]) -> Option<String> {
+    let others = all.iter().filter(|expected| !expected.stated);
+    let models = select::grouped(others, |expected| expected.on.as_str());
+    let (first, _) = models.first()?;
+    let told = models.iter().map(|(on, figures)| {
+        let same = figures.iter().filter(|expected| expected.holds).count();
+        format!("{same} of {} on {on}", figures.len())
+    });
+    let told = prose::list(told);
+    let mut figures = models.iter().flat_map(|(_, figures)| figures);
+    let example = figures.find(|expected| !expected.holds);
+    let example = example.map_or_else(String::new, |expected| {
+        let on = prose::when(expected.on != *first || models.len() > 1, || {
+            format!(", on {}", expected.on)
+        });
+        format!(" One that differs: {}{on}.", figure(expected))
+    });
+    Some(format!(
+        "Its sources state figures of other models; so many come out the same: {told}.{example}"
+    ))
+}
+
+/// `A, B asks for 2 ms, wakes per s: 500 +- 5 /s stated, 62.5 /s came out`.
+fn figure(of: &Expectation) -> String {
+    format!(
+        "{}, {}, {}: {} stated, {} came out",
+        of.subject,
+        of.phase,
+        of.figure.replace('_', " "),
+        of.expected,
+        of.got
+    )
 }
 
 fn quoted(argument: &str) -> String {

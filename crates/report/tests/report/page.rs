@@ -202,6 +202,7 @@ fn names_of_others_and_folders_are_left_out() {
         expected: "64".to_owned(),
         got: "64".to_owned(),
         holds: true,
+        stated: true,
         source: "made up".to_owned(),
     }];
     let html = page(&[run, watched, replayed]);

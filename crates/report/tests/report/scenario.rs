@@ -183,6 +183,7 @@ fn run() -> Run {
         expected: "64 +- 0.64 /s".to_owned(),
         got: ["64 /s", "450 /s"][on].to_owned(),
         holds,
+        stated: true,
         source: source.to_owned(),
     };
     let parameter = |key: &str, value: &str, is_default: bool, confidence: &str| ParameterFacts {

@@ -39,10 +39,11 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
     }
     let of = first.among(&groups);
     let of = prose::when(!of.is_empty(), || format!("{of}: "));
+    let others = Others::of(first);
     let sign = |cell: &Cell| match std::ptr::eq(cell, *best) {
-        true if rivals(first).is_empty() => Some('*'),
-        false if is_told_apart(first, best, cell) => None,
-        _ => Some('?'),
+        true if others.alike > 0 => Some('?'),
+        true => (others.unjudged == 0).then_some('*'),
+        false => (told(first, best, cell) == Told::Alike).then_some('?'),
     };
     let table = Table::new("", &ranked)
         .column("pool", |cell| cell.in_words())
@@ -62,35 +63,69 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
         Some(_) => "Next: punctual zero run measures it here; --full has all tables.",
         None => "Next: punctual zero advise says which pool to use; --full has all tables.",
     };
-    Some(Verdict::new(sentences, next).told(
-        table,
-        format!("{of}{counts}. *: the most; ?: not told apart. GB: 1e9 bytes zeroed."),
-    ))
+    let marks = match (others.alike > 0, others.unjudged > 0) {
+        (true, _) => " ?: not told apart.",
+        (false, true) => "",
+        (false, false) => " *: the most.",
+    };
+    Some(
+        Verdict::new(sentences, next)
+            .told(table, format!("{of}{counts}.{marks} GB: 1e9 bytes zeroed.")),
+    )
 }
 
 /// The fewest rounds whose interval holds the median with 95 %.
 const ROUNDS: usize = 6;
 
-/// Whether one is more than another beyond what rounds differ by; of a model, by what it says.
-fn is_told_apart(group: &PoolGroup, best: &Cell, other: &Cell) -> bool {
+/// Whether one pool is more than another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// Beyond what rounds differ by; of a model, by what it says.
+    Apart,
+    /// Their intervals overlap.
+    Alike,
+    /// One of them has too few rounds for an interval.
+    Unjudged,
+}
+
+fn told(group: &PoolGroup, best: &Cell, other: &Cell) -> Told {
     let [most, less] = [best, other].map(Cell::gb_per_cpu_s);
     let has_interval = |cell: &Cell| cell.zeroing.rounds.len() >= ROUNDS;
-    match group.model() {
+    let is_less = match group.model() {
         Some(_) => less.median < most.median,
-        None => has_interval(best) && has_interval(other) && less.high < most.low,
+        None if !has_interval(best) || !has_interval(other) => return Told::Unjudged,
+        None => less.high < most.low,
+    };
+    match is_less {
+        true => Told::Apart,
+        false => Told::Alike,
     }
 }
 
-/// Those that are not told apart from the best.
-fn rivals(group: &PoolGroup) -> Vec<String> {
-    let ranked = group.ranked();
-    let Some((best, others)) = ranked.split_first() else {
-        return vec![];
-    };
-    let rivals = others
-        .iter()
-        .filter(|cell| !is_told_apart(group, best, cell));
-    rivals.map(|cell| cell.in_words()).collect()
+/// How many pools are not told apart from the best.
+struct Others {
+    all: usize,
+    alike: usize,
+    unjudged: usize,
+}
+
+impl Others {
+    fn of(group: &PoolGroup) -> Self {
+        let ranked = group.ranked();
+        let (best, others) = ranked
+            .split_first()
+            .map_or((None, &[][..]), |(best, others)| (Some(best), others));
+        let count = |wanted| {
+            let of = others.iter();
+            of.filter(|other| best.is_some_and(|best| told(group, best, other) == wanted))
+                .count()
+        };
+        Self {
+            all: others.len(),
+            alike: count(Told::Alike),
+            unjudged: count(Told::Unjudged),
+        }
+    }
 }
 
 fn best_of(group: &PoolGroup, groups: &[PoolGroup]) -> Option<String> {
@@ -99,18 +134,28 @@ fn best_of(group: &PoolGroup, groups: &[PoolGroup]) -> Option<String> {
     let among = group.among(groups);
     let among = prose::when(!among.is_empty(), || format!(" ({among})"));
     let gb = units::gb(best.gb_per_cpu_s().median);
-    Some(match rivals(group).len() {
-        0 => format!(
-            "The most memory per second of CPU time{among}: {}, {gb} GB.",
-            best.in_words()
+    let Others {
+        all,
+        alike,
+        unjudged,
+    } = Others::of(group);
+    let begin = format!(
+        "The most memory per second of CPU time{among}: {}, {gb} GB",
+        best.in_words()
+    );
+    let few = match best.zeroing.rounds.len() {
+        n if n < ROUNDS => {
+            format!("; {n} rounds are too few to tell it from the others, {ROUNDS} would do")
+        }
+        _ => format!(
+            "; {unjudged} of {all} others have fewer than the {ROUNDS} rounds that it takes to judge"
         ),
-        n => format!(
-            "The most memory per second of CPU time{among} had {}, {gb} GB, but {n} of {} others cannot be told apart from \
-             it.",
-            best.in_words(),
-            ranked.len() - 1
-        ),
-    })
+    };
+    let few = prose::when(unjudged > 0, || few);
+    let alike = prose::when(alike > 0, || {
+        format!("; {alike} of {all} others cannot be told apart from it")
+    });
+    Some(format!("{begin}{alike}{few}."))
 }
 
 fn of_probe(run: &Run<ZeroRow>) -> Option<Verdict> {

@@ -123,11 +123,16 @@ fn the_best_is_named_where_the_rounds_tell_it_apart() {
     );
     let alike = said(&pools(&[[6.5, 10.0, 11.0], [5.0, 6.0, 7.0]], 6));
     assert!(
-        alike.sentences[0].contains("but 1 of 1 others cannot be told apart from it"),
+        alike.sentences[0].contains("; 1 of 1 others cannot be told apart from it"),
         "{alike:?}"
     );
     let few_rounds = said(&pools(&[[9.0, 10.0, 11.0], [5.0, 6.0, 7.0]], 3));
-    assert!(few_rounds.sentences[0].contains("cannot be told apart"));
+    let sentence = &few_rounds.sentences[0];
+    assert!(
+        sentence.contains("; 3 rounds are too few to tell it from the others, 6 would do."),
+        "{sentence}"
+    );
+    assert!(!sentence.contains("cannot be told apart"), "{sentence}");
 }
 
 proptest! {
@@ -146,12 +151,16 @@ proptest! {
         let verdict = said(&pools(&numbers, rounds));
         let best = numbers.iter().max_by(|a, b| a[1].total_cmp(&b[1])).unwrap();
         let rivals = numbers.iter().filter(|ends| *ends != best);
-        let rivals = rivals.filter(|ends| rounds < 6 || ends[2] >= best[0]).count();
-        let undecided = verdict.sentences[0].contains("cannot be told apart");
-        prop_assert_eq!(undecided, rivals > 0, "{:?}", verdict);
+        let others = numbers.len() - 1;
+        let is_judged = rounds >= 6;
+        let rivals = rivals.filter(|ends| is_judged && ends[2] >= best[0]).count();
+        let says = |words: &str| verdict.sentences[0].contains(words);
+        prop_assert_eq!(says("cannot be told apart"), rivals > 0, "{:?}", verdict);
+        prop_assert_eq!(says("too few to tell"), !is_judged && others > 0, "{:?}", verdict);
         let rows = verdict.overview.unwrap().rows;
         let signs = |sign| rows.iter().filter(|row| row[1].starts_with(sign)).count();
-        prop_assert_eq!(signs("* "), usize::from(rivals == 0));
+        let is_best = rivals == 0 && (is_judged || others == 0);
+        prop_assert_eq!(signs("* "), usize::from(is_best));
         prop_assert_eq!(signs("? "), if rivals == 0 { 0 } else { rivals + 1 });
     }
 }
