@@ -22,7 +22,7 @@ const TAKEN: Nanos = Nanos::new(2_500);
 /// A thread that waits gives the CPU back within this, and within `QUEUE` more for each other
 /// one that spins. A busy thread keeps it for a slice: 2.8 ms on most Linux computers, 1 ms at
 /// least.
-const SOON: Nanos = Nanos::from_us(400);
+const SOON: Nanos = Nanos::from_us(600);
 const QUEUE: Nanos = Nanos::from_us(30);
 const SOON_MAX: Nanos = Nanos::from_us(2_500);
 /// A spin that kept the CPU and ended this late, but less than `SOON`, met a waiting thread.

@@ -24,13 +24,14 @@ const STOPPED_NS: f32 = 20e6;
 const STOPS_WITHIN: u16 = 512;
 const STOPPED_FOR: u16 = 160;
 
-/// A preempted spin under contention halves the most that a wait may spin, and a wait that was
-/// not disturbed raises it by this factor. So threads on the same CPUs spin less until few
-/// spins are preempted, as senders slow down on a congested network. Naps that are queued do not
-/// count here: where the system ends naps late by itself, spinning is right. The first time half
-/// of what the wait spun remains, or half of this.
+/// A disturbed wait under contention halves the most that a wait may spin, and one that was not
+/// disturbed raises it by this factor. So threads on the same CPUs spin less until few waits
+/// are disturbed, as senders slow down on a congested network. Naps that are queued count only
+/// for so many waits after a spin was preempted: where the system ends naps late by itself,
+/// spinning is right. The first time half of what the wait spun remains, or half of this.
 const RAISE: f32 = 1.0 + 1.0 / 128.0;
 const HALVED_FROM_NS: f32 = 100e3;
+const AFTER_SPIN: u8 = 64;
 const SPIN_LEAST_NS: f32 = 2e3;
 const SPIN_MAX_NS: f32 = SPIN_MAX.as_ns() as f32;
 
@@ -47,6 +48,8 @@ pub(super) struct Contention {
     score: u8,
     /// The most that a wait may spin.
     spin_most_ns: f32,
+    /// For how many waits a queued nap lowers that too.
+    after_spin: u8,
     /// Whether a wait was disturbed, until somebody has looked.
     pub(super) is_news: bool,
     /// Waits since the thread was stopped, and whether that was not the first time.
@@ -60,6 +63,7 @@ impl Contention {
         late_ns: 0.0,
         score: 0,
         spin_most_ns: SPIN_MAX_NS,
+        after_spin: 0,
         is_news: false,
         since_stop: u16::MAX,
         is_again: false,
@@ -94,9 +98,9 @@ impl Contention {
         self.late_ns += late_ns.min(LATE_MAX_NS) - self.late_ns / MEMORY;
         if late_ns > PREEMPTED_NS {
             self.preempted(late_ns);
-            if !has_shared && self.is_present() {
-                let most = self.spin_most_ns.min(spun_ns.max(HALVED_FROM_NS));
-                self.spin_most_ns = (most / 2.0).max(SPIN_LEAST_NS);
+            if !has_shared {
+                self.after_spin = AFTER_SPIN;
+                self.spin_less(spun_ns);
             }
         } else {
             self.learn_none();
@@ -108,6 +112,7 @@ impl Contention {
     pub(super) fn learn_none(&mut self) {
         self.score = self.score.saturating_sub(1);
         self.since_stop = self.since_stop.saturating_add(1);
+        self.after_spin = self.after_spin.saturating_sub(1);
         self.spin_most_ns = (self.spin_most_ns * RAISE).min(SPIN_MAX_NS);
     }
 
@@ -117,6 +122,18 @@ impl Contention {
     pub(super) fn learn_queued(&mut self, late_ns: f32) {
         self.late_ns += late_ns.min(LATE_MAX_NS);
         self.preempted(late_ns);
+        if self.after_spin > 0 {
+            self.spin_less(0.0);
+        }
+    }
+
+    /// Halves the most that a wait may spin, after one that spun for `spun_ns`.
+    #[cold]
+    fn spin_less(&mut self, spun_ns: f32) {
+        if self.is_present() {
+            let most = self.spin_most_ns.min(spun_ns.max(HALVED_FROM_NS));
+            self.spin_most_ns = (most / 2.0).max(SPIN_LEAST_NS);
+        }
     }
 
     /// Learns from a wait that others made late.
@@ -225,5 +242,9 @@ mod tests {
         }
         assert!(contention.is_present());
         assert_eq!(contention.spin_most(), SPIN_MAX);
+        // Where spins are preempted too somebody else has the CPU.
+        contention.learn(60e3, 1e6, false);
+        contention.learn_queued(1e6);
+        assert!(contention.spin_most() <= Nanos::from_us(25));
     }
 }
