@@ -39,9 +39,9 @@ impl Strategy {
     /// `late_weight`, from 0.01 to 10000.
     ///
     /// It learns how late this OS wakes this thread after sleeps of each length,
-    /// and what a nap costs; finds the ticks on which naps end, spins little
-    /// while others want the CPU, never for more than 40 ms, and never stops
-    /// trying to sleep. A weight outside of that range is refused by
+    /// and what a nap costs; finds the ticks on which naps end, and never
+    /// stops trying to sleep. Its spins offer the CPU to other threads that wait, are short
+    /// while they are preempted, and never last more than 40 ms. A weight outside of that range is refused by
     /// [`Builder::build`](crate::Builder::build). `docs/adaptive.md` in the
     /// repository explains it.
     ///

@@ -271,7 +271,7 @@ pub(super) const AFTER: &str = "\
 Regimes: cold (a fresh waiter for every 40 waits of 5 ms), 1000Hz, 60Hz, 144Hz, 240Hz, 5000Hz, log (20 us to 30 ms), mixed \
 (0.5 to 16.7 ms), uniform (0.1 to 30 ms), switch (60 Hz, 1 kHz, 60 Hz), burst (40 waits of 1 ms after 5 s of rest).
 Conditions: quiet, load1 and load2 (busy threads per CPU), quota5 and quota50 (percent of a CPU, by a control group), nice19 \
-(beside one busy thread per CPU).
+(beside one busy thread per CPU), crowd8, crowd32 and crowd128 (so many threads of the process that wait as the subject does).
 
 Trapped is a second of a loaded batch of 8 s or more in which a subject takes more than three times the share of a CPU \
 that it took before the load, or quiet if that is less, and is more than 0.5 ms late on the average.

@@ -57,7 +57,7 @@ const TRAP_FROM: Duration = Duration::from_secs(8);
 impl Batch<'_> {
     /// Runs it on a thread of its own. `None` if the user ended it.
     pub(super) fn run(&self, stop: &Stop) -> Result<Option<Seen>, Error> {
-        let surroundings = Surroundings::of(self.condition)?;
+        let surroundings = Surroundings::of(self.condition, self.sleeper)?;
         let run = || {
             surroundings.prepare()?;
             match self.sleeper {

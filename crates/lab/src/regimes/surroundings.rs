@@ -5,12 +5,16 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
+use punctual::Waiter;
 use punctual_core::Nanos;
 use punctual_os::Error;
 use punctual_os::cgroups::QuotaGroup;
 use punctual_os::thread::set_nice;
 use punctual_record::CpuQuota;
+
+use super::batch::Sleeper;
 
 /// In which surroundings a subject waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,17 +27,23 @@ pub enum Condition {
     Quota(u32),
     /// One thread per CPU computes, and the subject is at nice 19.
     Nice,
+    /// So many threads of this process wait as the subject does, itself included: each for 0.5
+    /// to 1.5 ms, again and again.
+    Crowd(u32),
 }
 
 impl Condition {
     /// All of them, in the order in which they are measured.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 9] = [
         Self::Quiet,
         Self::Load(1),
         Self::Load(2),
         Self::Quota(5),
         Self::Quota(50),
         Self::Nice,
+        Self::Crowd(8),
+        Self::Crowd(32),
+        Self::Crowd(128),
     ];
 
     /// Whether it can be had here.
@@ -42,7 +52,7 @@ impl Condition {
     /// It cannot, and why.
     pub fn check(self) -> Result<(), Error> {
         match self {
-            Self::Quiet | Self::Load(_) => Ok(()),
+            Self::Quiet | Self::Load(_) | Self::Crowd(_) => Ok(()),
             Self::Quota(percent) => {
                 let group = QuotaGroup::new(quota(percent))?;
                 on_a_thread(move || group.enter().and_then(|()| group.leave()))
@@ -69,6 +79,7 @@ impl fmt::Display for Condition {
             Self::Load(hogs) => write!(f, "load{hogs}"),
             Self::Quota(percent) => write!(f, "quota{percent}"),
             Self::Nice => "nice19".fmt(f),
+            Self::Crowd(threads) => write!(f, "crowd{threads}"),
         }
     }
 }
@@ -84,7 +95,7 @@ impl FromStr for Condition {
 /// A condition, made ready by one thread for another that begins and ends it.
 #[derive(Debug)]
 pub(super) struct Surroundings {
-    hogs: Vec<JoinHandle<()>>,
+    others: Vec<JoinHandle<()>>,
     orders: Arc<Orders>,
     quota: Option<QuotaGroup>,
     nice: bool,
@@ -92,25 +103,31 @@ pub(super) struct Surroundings {
 
 #[derive(Debug, Default)]
 struct Orders {
-    compute: AtomicBool,
+    go_on: AtomicBool,
     end: AtomicBool,
 }
 
 impl Surroundings {
-    pub(super) fn of(condition: Condition) -> Result<Self, Error> {
-        let per_cpu = match condition {
-            Condition::Load(hogs) => hogs,
-            Condition::Nice => 1,
-            Condition::Quiet | Condition::Quota(_) => 0,
+    /// Those of a subject that waits with `sleeper`.
+    pub(super) fn of(condition: Condition, sleeper: &Sleeper) -> Result<Self, Error> {
+        let cpus = thread::available_parallelism().map_or(1, std::num::NonZero::get) as u32;
+        let (hogs, waiting) = match condition {
+            Condition::Load(hogs) => (hogs * cpus, 0),
+            Condition::Nice => (cpus, 0),
+            Condition::Crowd(threads) => (0, threads.saturating_sub(1)),
+            Condition::Quiet | Condition::Quota(_) => (0, 0),
         };
-        let cpus = thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let orders = Arc::new(Orders::default());
         let hog = |_| {
             let orders = orders.clone();
-            thread::spawn(move || orders.obey())
+            thread::spawn(move || orders.obey(compute))
+        };
+        let waits = |place| {
+            let (orders, sleeper) = (orders.clone(), sleeper.clone());
+            thread::spawn(move || wait(&orders, &sleeper, place))
         };
         Ok(Self {
-            hogs: (0..per_cpu as usize * cpus).map(hog).collect(),
+            others: (0..hogs).map(hog).chain((0..waiting).map(waits)).collect(),
             quota: match condition {
                 Condition::Quota(percent) => Some(QuotaGroup::new(quota(percent))?),
                 _ => None,
@@ -143,22 +160,20 @@ impl Surroundings {
         self.quota.as_ref().map_or(Ok(()), QuotaGroup::leave)
     }
 
-    fn order(&self, compute: bool) {
-        self.orders.compute.store(compute, Ordering::Release);
-        if compute {
-            self.hogs.iter().for_each(|hog| hog.thread().unpark());
+    fn order(&self, go_on: bool) {
+        self.orders.go_on.store(go_on, Ordering::Release);
+        if go_on {
+            (self.others.iter()).for_each(|other| other.thread().unpark());
         }
     }
 }
 
 impl Orders {
-    fn obey(&self) {
+    /// Takes one turn after the other while it is to go on.
+    fn obey(&self, mut turn: impl FnMut()) {
         while !self.end.load(Ordering::Acquire) {
-            while self.compute.load(Ordering::Relaxed) {
-                // No pause, at which a hypervisor may take the CPU away.
-                (0..1_000_u32).for_each(|i| {
-                    std::hint::black_box(i);
-                });
+            while self.go_on.load(Ordering::Relaxed) {
+                turn();
             }
             if !self.end.load(Ordering::Acquire) {
                 thread::park();
@@ -167,14 +182,44 @@ impl Orders {
     }
 }
 
+fn compute() {
+    // No pause, at which a hypervisor may take the CPU away.
+    (0..1_000_u32).for_each(|i| {
+        std::hint::black_box(i);
+    });
+}
+
+/// Waits as the subject does, the `place`th of those beside it.
+fn wait(orders: &Orders, sleeper: &Sleeper, place: u32) {
+    let mut seed = 0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(u64::from(place) + 1);
+    let mut next = || {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        Instant::now() + Duration::from_nanos(500_000 + seed % 1_000_000)
+    };
+    match sleeper {
+        Sleeper::Waiter(strategy) => {
+            // The subject's was built before.
+            if let Ok(mut waiter) = Waiter::builder().strategy(strategy.clone()).build() {
+                orders.obey(|| drop(waiter.sleep_until(next())));
+            }
+        }
+        Sleeper::Peer(make) => {
+            let mut peer = make();
+            orders.obey(|| peer(next()));
+        }
+    }
+}
+
 impl Drop for Surroundings {
     fn drop(&mut self) {
         self.orders.end.store(true, Ordering::Release);
-        self.orders.compute.store(false, Ordering::Release);
-        for hog in self.hogs.drain(..) {
-            hog.thread().unpark();
-            // It computes and returns; there is nothing in it that could fail.
-            let _ = hog.join();
+        self.orders.go_on.store(false, Ordering::Release);
+        for other in self.others.drain(..) {
+            other.thread().unpark();
+            // It takes its turns and returns; there is nothing in it that could fail.
+            let _ = other.join();
         }
     }
 }
@@ -204,7 +249,8 @@ mod tests {
                 continue;
             }
             on_a_thread(|| {
-                let surroundings = Surroundings::of(condition)?;
+                let sleeper = Sleeper::Waiter(punctual::Strategy::default());
+                let surroundings = Surroundings::of(condition, &sleeper)?;
                 surroundings.prepare()?;
                 surroundings.begin()?;
                 surroundings.end()

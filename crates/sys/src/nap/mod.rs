@@ -113,7 +113,9 @@ pub struct Nap(platform::Blocker);
 /// than asked. Other systems have no slack, and there all three are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Slack {
-    /// Lowers it to 1 ns for each nap: four short system calls.
+    /// Lowers it to 1 ns for each nap: four short system calls. While many threads of the
+    /// process wait, naps keep a slack of up to 200 us instead, so that one interrupt wakes
+    /// several threads.
     ///
     /// The thread's own slack is restored when the nap ends, and in a child that a signal
     /// handler forks. Slack that a signal handler sets during the nap stays.
