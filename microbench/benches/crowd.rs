@@ -110,7 +110,9 @@ fn wait(subject: &str, crowd: Crowd, place: u32, start: Instant) -> Vec<u64> {
     };
     let mut until = |deadline: Instant| {
         match (&mut waiter, subject) {
-            (Some(waiter), _) => drop(waiter.sleep_until(deadline)),
+            (Some(waiter), _) => {
+                waiter.sleep_until(deadline);
+            }
             (None, "std") => {
                 std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
             }
@@ -178,7 +180,11 @@ fn turn(subject: &str, crowd: Crowd) -> Waits {
 fn in_processes(subject: &str, crowd: Crowd) -> Waits {
     let program = std::env::current_exe().expect("this runs");
     let start = |place: u32| {
-        let args = [subject.to_owned(), place.to_string(), crowd.many.to_string()];
+        let args = [
+            subject.to_owned(),
+            place.to_string(),
+            crowd.many.to_string(),
+        ];
         Command::new(&program)
             .args(["one"].into_iter().chain(args.iter().map(String::as_str)))
             .arg(crowd.us.to_string())

@@ -265,7 +265,9 @@ mod tests {
     fn naps_keep_their_slack_among_many() {
         let crowd = quiet();
         let spins = |many: u32| {
-            (0..many).for_each(|_| drop(crowd.begin(LATER)));
+            (0..many).for_each(|_| {
+                crowd.begin(LATER);
+            });
             (0..many).for_each(|_| crowd.end(LATER, Spun::Shared));
             crowd.is_crowded(LATER + 3_000 * MS)
         };

@@ -202,7 +202,9 @@ fn wait(orders: &Orders, sleeper: &Sleeper, place: u32) {
         Sleeper::Waiter(strategy) => {
             // The subject's was built before.
             if let Ok(mut waiter) = Waiter::builder().strategy(strategy.clone()).build() {
-                orders.obey(|| drop(waiter.sleep_until(next())));
+                orders.obey(|| {
+                    waiter.sleep_until(next());
+                });
             }
         }
         Sleeper::Peer(make) => {
