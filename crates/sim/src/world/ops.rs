@@ -297,7 +297,18 @@ impl<'p> World<'p> {
         self.on(id, Burst::Spin(goal.deadline))
     }
 
+    /// While nobody waits for the CPU offers change nothing: they are one stretch of work, until
+    /// something else happens.
     fn offer(&mut self, id: ThreadId, now: Tick<SimClock>) -> Then {
+        let each = self.costs.yielding + self.face.read;
+        let waiting = self.threads[id].waiting.as_ref();
+        let end = waiting.map(|waiting| waiting.wait.goal().deadline - Crowd::KEEPS);
+        let alone = end.map_or(Time::ZERO, |end| self.next().min(end.into()) - self.now);
+        if alone > each.times(2) && !self.scheduler.is_crowded(self.threads[id].cpu) {
+            let until = self.now + alone;
+            self.threads[id].doing = Doing::Offering(self.face.show(until));
+            return self.on(id, Burst::Work(alone));
+        }
         self.threads[id].doing = Doing::Offering(now);
         self.on(id, Burst::Yield(self.costs.yielding, self.face.read))
     }
