@@ -48,6 +48,8 @@ pub(super) struct Contention {
     score: u8,
     /// The most that a wait may spin.
     spin_most_ns: f32,
+    /// Whether that is less than the most there is, or a queued nap may lower it.
+    is_limited: bool,
     /// For how many waits a queued nap lowers that too.
     after_spin: u8,
     /// Whether a wait was disturbed, until somebody has looked.
@@ -63,6 +65,7 @@ impl Contention {
         late_ns: 0.0,
         score: 0,
         spin_most_ns: SPIN_MAX_NS,
+        is_limited: false,
         after_spin: 0,
         is_news: false,
         since_stop: u16::MAX,
@@ -87,7 +90,10 @@ impl Contention {
     /// The most that a wait may spin.
     #[inline]
     pub(super) fn spin_most(&self) -> Nanos {
-        Nanos::new((self.spin_most_ns as u32).into())
+        match self.is_limited {
+            true => Nanos::new((self.spin_most_ns as u32).into()),
+            false => SPIN_MAX,
+        }
     }
 
     /// Learns from a wait that ended with a spin of `spun_ns`, `late_ns` late. One that shared
@@ -99,7 +105,7 @@ impl Contention {
         if late_ns > PREEMPTED_NS {
             self.preempted(late_ns);
             if !has_shared {
-                self.after_spin = AFTER_SPIN;
+                (self.after_spin, self.is_limited) = (AFTER_SPIN, true);
                 self.spin_less(spun_ns);
             }
         } else {
@@ -112,8 +118,9 @@ impl Contention {
     pub(super) fn learn_none(&mut self) {
         self.score = self.score.saturating_sub(1);
         self.since_stop = self.since_stop.saturating_add(1);
-        self.after_spin = self.after_spin.saturating_sub(1);
-        self.spin_most_ns = (self.spin_most_ns * RAISE).min(SPIN_MAX_NS);
+        if self.is_limited {
+            self.spin_more();
+        }
     }
 
     /// Learns from a nap that waited in the run queue, so that the wait ended `late_ns`
@@ -125,6 +132,13 @@ impl Contention {
         if self.after_spin > 0 {
             self.spin_less(0.0);
         }
+    }
+
+    #[cold]
+    fn spin_more(&mut self) {
+        self.after_spin = self.after_spin.saturating_sub(1);
+        self.spin_most_ns = (self.spin_most_ns * RAISE).min(SPIN_MAX_NS);
+        self.is_limited = self.after_spin > 0 || self.spin_most_ns < SPIN_MAX_NS;
     }
 
     /// Halves the most that a wait may spin, after one that spun for `spun_ns`.
