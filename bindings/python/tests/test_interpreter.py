@@ -341,7 +341,7 @@ def test_a_rate_that_is_always_late_gives_way(by_for: bool) -> None:
             async for number in late_ticks(by_for):
                 assert number < 100_000, "it lets nobody run"
 
-        # What another task does arrives, ...
+        # The actions of another task arrive, ...
         beside = asyncio.ensure_future(other())
         task = asyncio.ensure_future(hog())
         while len(turns) < 5:
@@ -622,7 +622,7 @@ def test_a_pickle_is_the_same_again() -> None:
     assert len({tick, pickle.loads(pickle.dumps(tick)), rate.sleep()}) == 2
     run = pickle.loads(pickle.dumps(pt.Run(a_run())))  # type: ignore[arg-type]
     assert run.data == a_run()
-    # What waits belongs to its process.
+    # A waiting handle belongs to its process.
     for handle in (pt.Waiter(), pt.Rate(1), pt.AsyncRate(1), pt.Cancel(), pt.TimerQueue()):
         with pytest.raises(TypeError, match="pickle"):
             pickle.dumps(handle)

@@ -70,7 +70,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Done> {
     if args.open && is_printed {
         bail!("what is printed cannot be opened; leave out --open, or name a file with --output");
     }
-    // What is measured has a place before it is measured; the files are read first, so that
+    // The output is opened before anything is measured; the files are read first, so that
     // the page replaces none of them.
     let (output, page, done) = match args.files.is_empty() {
         true => {

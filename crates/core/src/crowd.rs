@@ -20,8 +20,8 @@ use crate::time::Nanos;
 /// and back 2 us and more.
 const TAKEN: Nanos = Nanos::new(2_500);
 /// A thread that waits gives the CPU back within this, and within `QUEUE` more for each other
-/// one that spins. A busy thread keeps it for a slice: 2.8 ms on most Linux computers, 1 ms at
-/// least.
+/// one that spins. A busy thread keeps it for a time slice: 2.8 ms on most Linux computers,
+/// 0.7 ms at least.
 const SOON: Nanos = Nanos::from_us(600);
 const QUEUE: Nanos = Nanos::from_us(30);
 const SOON_MAX: Nanos = Nanos::from_us(2_500);
@@ -44,7 +44,7 @@ const PAUSE_FIRST_NS: u64 = 32_000_000;
 const PAUSE_MAX_NS: u64 = 16_000_000_000;
 const PAUSE_FADES: u64 = 64;
 
-/// What the waiting threads of one process know of each other.
+/// The shared notes of the waiting threads of one process.
 ///
 /// Times are nanoseconds of the machine's clock. All methods may be called in signal handlers.
 /// Two threads that write at the same time may lose one of the two notes, which does no harm.

@@ -158,7 +158,7 @@ fn no_output_replaces_an_input() {
     let rows = "sweep own.toml --out a.json";
     assert_refused_in(directory.path(), rows, "cannot write rows into a.json");
     assert_refused("man file", "cannot write manual pages into file");
-    // What a sweep writes has names of its own.
+    // A sweep chooses the names of its files.
     fs::rename(there("own.toml"), there("folder/cells.csv")).unwrap();
     let output = run(directory.path(), "sweep folder/cells.csv --out folder");
     assert_eq!(output.status.code(), Some(2), "{output:?}");

@@ -73,9 +73,9 @@ impl<C: Clock> Strategy<C> for FixedMargin {
     }
 }
 
-/// What the crate spin_sleep 1.3 does with its defaults, as a subject on models: the sleep
-/// of [`FixedMargin`], then on Windows a spin, elsewhere one that offers the CPU between
-/// readings of the clock. On this computer the crate itself is measured.
+/// A model of the crate spin_sleep 1.3 with its defaults: the sleep of [`FixedMargin`], then
+/// a spin. Except on Windows, the spin yields the CPU between readings of the clock. On this
+/// computer the crate itself is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpinSleep {
     pub(super) sleep: FixedMargin,

@@ -79,7 +79,7 @@ pub enum StrategySpec {
     },
     /// See [`SpinSleep`]. It is a yardstick for models, and not among [`ALL`](Self::ALL).
     SpinSleep {
-        /// What it sleeps with and how long before the deadline that ends.
+        /// The OS call, and how long before the deadline the sleep ends.
         defaults: Defaults,
     },
     /// See [`MaxNap`].

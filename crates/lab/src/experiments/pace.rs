@@ -92,7 +92,7 @@ fn case(subject: &Subject, rate: Rate, batch: Batch, conditions: Conditions) -> 
 
 /// All threads are there when the first of them begins: starting one takes less.
 const STARTS_WITHIN: Nanos = Nanos::from_us(500);
-/// What they have to learn comes before the measured waits.
+/// Waits of each thread before the measured ones, in which strategies learn.
 const LEARNS_IN: u64 = 100;
 
 /// Each thread begins anew in each round, as the threads are others.

@@ -163,7 +163,7 @@ impl Inner {
         }
     }
 
-    /// What makes the counter of stolen time unbelievable.
+    /// Why the counter of stolen time is unbelievable.
     fn steal_doubt(&self) -> Option<StealDoubt> {
         let stolen = self.seen.stolen_ns?;
         let most = self.time + STEAL_STEPS.times(self.seen.cpus.len() as u64);

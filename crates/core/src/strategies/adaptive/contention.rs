@@ -235,7 +235,7 @@ mod tests {
             contention.learn(60e3, late_ns, has_shared);
             contention.spin_most()
         };
-        // Who gave the CPU away was not preempted, and once is no contention.
+        // A spin that yielded was not preempted, and a single preemption is no contention.
         assert!((0..50).all(|_| wait(1e6, true) == SPIN_MAX));
         assert!((0..100).all(|_| wait(0.0, false) == SPIN_MAX));
         assert_eq!(wait(1e6, false), SPIN_MAX);
