@@ -85,7 +85,8 @@ pub struct Pace {
 pub struct Crowd {
     /// How many.
     pub threads: u32,
-    /// Whether all wait for the same instants.
+    /// Whether all wait for the same instants. Otherwise their instants are spread over the
+    /// period.
     pub same: bool,
 }
 
@@ -625,9 +626,16 @@ impl Experiment {
     /// however many the machine has. (`cores` compares CPUs, so that there it counts.)
     pub fn params(&self) -> BTreeMap<String, Value> {
         let params = match self {
-            Self::Pace(of) => json!({
-                "period_ns": of.period_ns, "rate_hz": of.rate_hz, "deadlines": of.deadlines,
-            }),
+            Self::Pace(of) => {
+                let mut params = json!({
+                    "period_ns": of.period_ns, "rate_hz": of.rate_hz, "deadlines": of.deadlines,
+                });
+                if let Some(Crowd { threads, same }) = of.crowd {
+                    params["threads"] = json!(threads);
+                    params["instants"] = json!(if same { "same" } else { "spread" });
+                }
+                params
+            }
             Self::Decades(Decades { asked_ns }) | Self::Doctor(Doctor { asked_ns, .. }) => {
                 json!({ "asked_ns": asked_ns })
             }

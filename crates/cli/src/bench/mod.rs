@@ -6,10 +6,11 @@ pub(crate) mod regimes;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use punctual_core::{Nanos, Rate, StrategySpec};
-use punctual_lab::experiments::{Crowd, robustness};
+use punctual_lab::experiments::robustness;
 use punctual_lab::rounds::{self, Results};
 use punctual_lab::{informed, predict, robustness_facts, rule_in_force};
 use punctual_program::Machine;
+use punctual_record::experiment::Crowd;
 use punctual_record::{Findings, Run};
 use punctual_sim::{Model, SimMachine};
 

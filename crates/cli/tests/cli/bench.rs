@@ -67,6 +67,29 @@ fn a_promise_that_cannot_be_made_is_refused_by_name() {
 }
 
 #[test]
+fn a_crowd_is_compared_and_named_in_the_answer_and_in_the_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = "bench --crowd 3,same --rate 500 --on linux-6.18,cpus=2 --quick --json run.json";
+    let text = printed(&run(directory.path(), text));
+    assert!(
+        text.contains("For 3 threads that wait at 500 Hz for the same instants"),
+        "{text}"
+    );
+    assert!(text.contains("spin_sleep") && text.contains("3 x 500 Hz, same instants"));
+    let run_file = schema::read_file(directory.path().join("run.json"));
+    assert_eq!(run_file.results.len(), 6);
+    for m in &run_file.results {
+        assert_eq!(m.experiment.params()["threads"], 3);
+    }
+    printed(&run(directory.path(), "compare run.json run.json"));
+    // One thread is another cell.
+    let alone = "bench --rate 500 --on linux-6.18,cpus=2 --quick --json alone.json";
+    printed(&run(directory.path(), alone));
+    let output = run(directory.path(), "compare alone.json run.json");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_in_one_line_before_anything_is_measured() {
     for arguments in [
         "--rate 0",
@@ -90,6 +113,12 @@ fn what_makes_no_sense_is_refused_in_one_line_before_anything_is_measured() {
         "--cpu -1",
         "--cpu x",
         "--load -3",
+        "--crowd 1",
+        "--crowd 2000",
+        "--crowd -3",
+        "--crowd 24,other",
+        "--crowd 24 decades",
+        "--crowd 24 --on fake-5ms",
         "--load nan",
         "--load inf",
         "--rounds 0",

@@ -37,6 +37,7 @@ use punctual_core::{Method, Nanos};
 use punctual_program::program::{Due, Op, SpawnKind};
 use punctual_program::{Machine, Program};
 use punctual_record::Experiment;
+use punctual_record::experiment::Crowd;
 
 use crate::rounds::Case;
 
@@ -63,18 +64,8 @@ pub struct Conditions {
     pub cpu: Option<usize>,
     /// How many threads compute all the time beside it, anywhere.
     pub hogs: usize,
-    /// How many threads wait, if not one.
+    /// The threads of one process that wait, if more than one.
     pub crowd: Option<Crowd>,
-}
-
-/// Threads of one process that wait at the same rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Crowd {
-    /// How many, the measured one included.
-    pub threads: u32,
-    /// Whether all wait for the same instants. Otherwise their instants are spread over the
-    /// period.
-    pub same: bool,
 }
 
 impl Conditions {

@@ -4,9 +4,9 @@ use punctual_core::{Nanos, Rate};
 use punctual_program::Program;
 use punctual_program::program::{Due, Op, SpawnKind, Subject};
 use punctual_record::Experiment;
-use punctual_record::experiment::{self, Deadlines, Learning, Pace};
+use punctual_record::experiment::{Crowd, Deadlines, Learning, Pace};
 
-use super::{Conditions, Crowd};
+use super::Conditions;
 use crate::rounds::Case;
 
 /// How many waits a batch has.
@@ -132,10 +132,7 @@ fn in_crowd(
         warm_up_waits: warm_up,
         learning: Learning::StartsOver,
         frames: None,
-        crowd: Some(experiment::Crowd {
-            threads: crowd.threads,
-            same: crowd.same,
-        }),
+        crowd: Some(crowd),
     };
     let length = begin + rate.offset(warm_up + waits);
     let program = Program::of(subject.clone(), ops);
@@ -145,7 +142,10 @@ fn in_crowd(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rounds;
     use punctual_core::StrategySpec;
+    use punctual_program::Machine;
+    use punctual_sim::{Model, SimMachine};
 
     #[test]
     fn batches_have_the_waits_that_fit() {
@@ -172,6 +172,48 @@ mod tests {
         );
         assert_eq!(frames.program.samples_max(), Some(1_000));
         assert_eq!(frames.length, Nanos::new(16_666_666_666));
+    }
+
+    /// Five threads that sleep on one CPU at 1 kHz, and how late the measured waits were.
+    fn crowd(same: bool) -> Vec<i64> {
+        let conditions = Conditions {
+            crowd: Some(Crowd { threads: 5, same }),
+            ..Conditions::default()
+        };
+        let subject = Subject::Strategy(StrategySpec::ALL[0]);
+        let rate = Rate::from_hz(1_000).unwrap();
+        let batch = Batch::Lasting(Nanos::from_ms(100));
+        let cases = cases(&[subject], &[rate], batch, conditions);
+        let model = Model::parse("linux,cpus=1,nap=5us,jitter=0ns").unwrap();
+        let mut machine = SimMachine::new(model, 1);
+        let results = rounds::run(&mut machine, &cases, 1, &mut |_| {}).unwrap();
+        let m = &results.measurements[0];
+        // Each takes 5 us and more of the CPU.
+        assert!(m.cpu.per_wait_ns.unwrap() >= 5_000.0 && m.cpu.fraction.unwrap() >= 5.0 * 0.005);
+        m.samples_late_ns.clone()
+    }
+
+    #[test]
+    fn all_threads_of_a_crowd_are_measured_and_meet_at_the_same_instants() {
+        let (spread, same) = (crowd(false), crowd(true));
+        // The thread that ends first ends the batch, in which others may lack a wait.
+        for late in [&spread, &same] {
+            assert!(
+                (5 * 99 - 4..=5 * 100).contains(&late.len()),
+                "{}",
+                late.len()
+            );
+        }
+        // At instants of its own none queues; else one after the other does.
+        let least = spread.iter().min().unwrap();
+        let queued = |late: &[i64]| late.iter().filter(|ns| **ns >= least + 5_000).count();
+        assert_eq!(queued(&spread), 0);
+        assert!(
+            queued(&same) >= 3 * 99,
+            "{} of {}",
+            queued(&same),
+            same.len()
+        );
     }
 
     #[test]
