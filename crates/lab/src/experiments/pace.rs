@@ -144,7 +144,6 @@ mod tests {
     use super::*;
     use crate::rounds;
     use punctual_core::StrategySpec;
-    use punctual_program::Machine;
     use punctual_sim::{Model, SimMachine};
 
     #[test]
