@@ -49,7 +49,7 @@
 //! | `serde` | [`Learned`] and [`Statistics`] can be kept in a file |
 //! | `hdrhistogram`, `prometheus` | export of [`Statistics`]; the first needs Rust 1.88 |
 //! | `embedded-hal` | a [`Waiter`] is a `DelayNs` of embedded-hal 1 |
-//! | `spin_sleep` | the names of the crate spin_sleep 1, in a module of that name |
+//! | `spin_sleep` | all names of the crate spin_sleep 1.3.3, in a module of that name |
 //! | `quanta` | deadlines on the clock of quanta 0.12 |
 //!
 //! # Suspend
@@ -169,15 +169,21 @@ pub fn sleep_until(deadline: Instant) -> Outcome {
 
 #[inline]
 fn wait_out(now: Instant, deadline: Instant) -> Outcome {
-    let own = WAITER.try_with(|waiter| {
+    own(|waiter| waiter.wait_out(now, deadline))
+}
+
+/// Runs `wait` with the thread's own waiter.
+#[inline]
+fn own<T>(wait: impl Fn(&mut Waiter) -> T) -> T {
+    let waited = WAITER.try_with(|waiter| {
         let mut waiter = waiter.try_borrow_mut().ok()?;
-        Some(waiter.wait_out(now, deadline))
+        Some(wait(&mut waiter))
     });
-    match own {
-        Ok(Some(outcome)) => outcome,
+    match waited {
+        Ok(Some(waited)) => waited,
         // The thread is ending and has given its waiter up; or this is a signal
         // handler that has interrupted a wait.
-        _ => Waiter::new().wait_out(now, deadline),
+        _ => wait(&mut Waiter::new()),
     }
 }
 
