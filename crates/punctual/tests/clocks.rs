@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use punctual::{
     Cancel, Clock, FramePacer, MissedTickBehavior, Pacer, Period, Strategy, Waiter, interval,
-    interval_at,
+    interval_at, with_clock,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -324,4 +324,40 @@ fn a_length_is_waited_for_or_cancelled() {
     let _ = waiter.sleep_or(2 * MS, &stop);
     assert!(waiter.sleep_or(Duration::MAX, &stop).is_err());
     assert!(waiter.sleep_or(Duration::ZERO, &stop).is_err());
+}
+
+#[test]
+fn a_thread_waits_on_the_clock_that_it_was_given() {
+    let clock = elsewhere();
+    let start = clock.now();
+    with_clock(clock.clone(), || {
+        assert_eq!(punctual::sleep(3 * MS).lateness(), Duration::ZERO);
+        assert_eq!(clock.now(), start + 3 * MS);
+        punctual::sleep_until(start + 10 * MS);
+        let late = punctual::sleep_until(start).lateness();
+        assert_eq!((clock.now(), late), (start + 10 * MS, 10 * MS));
+        let inner = elsewhere();
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            with_clock(inner.clone(), || {
+                punctual::sleep(MS);
+                std::panic::resume_unwind(Box::new(()))
+            })
+        }));
+        assert!(panicked.is_err() && inner.now() > start);
+        punctual::sleep(MS);
+        assert_eq!(clock.now(), start + 11 * MS, "its own again");
+        #[cfg(feature = "spin_sleep")]
+        {
+            use punctual::spin_sleep;
+            spin_sleep::sleep(MS);
+            spin_sleep::native_sleep(MS);
+            let mut helper = spin_sleep::LoopHelper::builder().build_with_target_rate(1_000);
+            assert_eq!(helper.loop_start(), Duration::ZERO);
+            helper.loop_sleep();
+            assert_eq!(clock.now(), start + 14 * MS);
+        }
+    });
+    let before = clock.now();
+    punctual::sleep(MS);
+    assert_eq!(clock.now(), before, "the system's");
 }

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use super::{RatePerSecond, Seconds, SpinSleeper, SubsecondNanoseconds, native_sleep};
+use super::{RatePerSecond, Seconds, SpinSleeper, SubsecondNanoseconds, native_sleep, now};
 use crate::waiter::after;
 
 /// Limits the rate of a loop, and reports it.
@@ -82,7 +82,7 @@ impl LoopHelperBuilder {
     /// If the rate is negative, not a number, or so near to zero that a [`Duration`] cannot
     /// hold the time for one loop.
     pub fn build_with_target_rate<R: Into<RatePerSecond>>(self, target_rate: R) -> LoopHelper {
-        let now = Instant::now();
+        let now = now();
         LoopHelper {
             target: length(target_rate.into()),
             report_interval: self.report_interval,
@@ -106,7 +106,7 @@ impl LoopHelper {
 
     /// Begins a loop. Returns the time since the one before began.
     pub fn loop_start(&mut self) -> Duration {
-        let now = Instant::now();
+        let now = now();
         let took = now.saturating_duration_since(self.started);
         self.started = now;
         self.took = self.took.saturating_add(took);
@@ -126,7 +126,7 @@ impl LoopHelper {
 
     /// As [`loop_sleep`](Self::loop_sleep) without spinning: later, for less CPU time.
     pub fn loop_sleep_no_spin(&mut self) {
-        let left = self.end().saturating_duration_since(Instant::now());
+        let left = self.end().saturating_duration_since(now());
         if !left.is_zero() {
             native_sleep(left);
         }
@@ -135,7 +135,7 @@ impl LoopHelper {
     /// Returns the mean number of loops per second since the last report; `None` unless more
     /// than the report interval has passed since then, and a loop has begun.
     pub fn report_rate(&mut self) -> Option<RatePerSecond> {
-        let now = Instant::now();
+        let now = now();
         let since = now.saturating_duration_since(self.reported);
         if since <= self.report_interval || self.loops == 0 {
             return None;

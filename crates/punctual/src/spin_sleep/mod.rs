@@ -34,6 +34,7 @@ mod loop_helper;
 
 use std::time::{Duration, Instant};
 
+use crate::own::{has_clock, own, thread_clock};
 use crate::waiter::after;
 
 pub use loop_helper::{LoopHelper, LoopHelperBuilder};
@@ -111,7 +112,7 @@ impl SpinSleeper {
 
     /// Sleeps for `duration`, at most a hundred years. Never less.
     pub fn sleep(self, duration: Duration) {
-        self.sleep_until(after(Instant::now(), duration));
+        self.sleep_until(after(now(), duration));
     }
 
     /// Sleeps until `deadline`. Never less; returns at once if it has passed.
@@ -134,7 +135,11 @@ impl SpinSleeper {
     /// Sleeps until `deadline`, with `offer` to offer the CPU to other threads.
     fn wait(self, deadline: Instant, offer: impl Fn()) {
         let accuracy = Duration::from_nanos(self.native_accuracy_ns.into());
-        let left = crate::own(|waiter| waiter.coarse_until(deadline));
+        if has_clock() {
+            own(|waiter| waiter.sleep_until(deadline));
+            return;
+        }
+        let left = own(|waiter| waiter.coarse_until(deadline));
         if left > accuracy {
             native_sleep(left - accuracy);
         }
@@ -144,6 +149,14 @@ impl SpinSleeper {
                 SpinStrategy::SpinLoopHint => std::hint::spin_loop(),
             }
         }
+    }
+}
+
+/// The time on the clock of the thread.
+fn now() -> Instant {
+    match has_clock() {
+        true => own(|waiter| waiter.now()),
+        false => Instant::now(),
     }
 }
 
@@ -163,7 +176,10 @@ pub fn sleep_until(deadline: Instant) {
 /// Before Windows 10 1803 spin_sleep raises the timer resolution for this call, which this
 /// does not.
 pub fn native_sleep(duration: Duration) {
-    std::thread::sleep(duration);
+    match thread_clock() {
+        Some(clock) => clock.sleep(duration),
+        None => std::thread::sleep(duration),
+    }
 }
 
 #[cfg(test)]
