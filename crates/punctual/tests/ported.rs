@@ -1,5 +1,5 @@
-//! Small programs as others have them, written for this library: what each needed to be
-//! ported. They run for some ticks each, and assert no durations but "never early".
+//! Small programs in the manner of others that were ported to this library, with the calls that
+//! they needed. Each runs for some ticks, and asserts no durations but "never early".
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ impl Clockwork {
         Ok(())
     }
 
-    /// What `RateReporter::increment_and_report` of spin_sleep_util does.
+    /// Does the same as `RateReporter::increment_and_report` of spin_sleep_util.
     fn report(&mut self, period: Duration) {
         let (since, before) = self.reported;
         let (now, ticks) = (Instant::now(), self.ticker.books().ticks);
@@ -61,7 +61,7 @@ fn a_loop_is_configured_while_it_runs_and_reports_its_rate() {
         reports: Vec::new(),
         reported: (Instant::now(), 0),
     };
-    // No tick of it spins: what spin_sleep_util has `tick_no_spin` for.
+    // No tick of it spins, as with `tick_no_spin` of spin_sleep_util.
     let settings = Settings {
         period: Period::const_hz::<2_000>(),
         behavior: MissedTickBehavior::Burst,

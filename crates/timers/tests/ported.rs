@@ -1,5 +1,5 @@
-//! Small programs as others have them for tokio's and futures-timer's clocks, ported: what each
-//! needs of a sleep, an interval, a timeout. On tokio's paused clock, so that they are exact.
+//! Small programs in the manner of others that were ported from tokio's and futures-timer's
+//! timers, with the calls that they needed. Most run on tokio's paused clock, so they are exact.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -131,7 +131,7 @@ fn timeouts_are_over_or_not_as_with_tokio() {
         assert_eq!(late.kind(), io::ErrorKind::TimedOut);
         assert_eq!(late.to_string(), "deadline has elapsed");
         assert_eq!(now() - start, 10 * MS);
-        // What is ready when it is polled first is never too late.
+        // A future that is ready when it is polled first is never too late.
         assert_eq!(timeout(Duration::ZERO, async { 1 }).await, Ok(1));
         let past = timeout_at(start, std::future::pending::<()>()).await;
         let _: Elapsed = past.unwrap_err();
@@ -151,7 +151,7 @@ impl Wake for Tell {
     }
 }
 
-/// On the system's clock, whoever resets it: the task need not poll in between.
+/// On the system's clock. The task need not poll in between.
 #[test]
 fn a_task_that_waits_is_woken_at_the_new_deadline() {
     let (tell, told) = mpsc::channel();
@@ -240,7 +240,7 @@ fn sleeps_and_tickers_are_changed_through_references() {
         ticker.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let _: Period = interval.period();
         ticker.reset();
-        let _ = timeout(Duration::from_secs(60), async {});
+        drop(timeout(Duration::from_secs(60), async {}));
         was_elapsed
     }
     let period = Period::const_hz::<1_000>();

@@ -117,7 +117,7 @@ fn a_panic_is_the_functions_own() {
     told.recv().unwrap();
 }
 
-/// Panics when it is dropped, as often as it counts.
+/// Counts how often it is dropped, and panics each time.
 struct Fragile(Arc<AtomicUsize>);
 
 impl Drop for Fragile {
@@ -129,7 +129,7 @@ impl Drop for Fragile {
 
 /// Two of them, or a caller that is panicking itself, would end the process.
 #[test]
-fn a_function_that_panics_as_it_is_dropped_harms_nobody() {
+fn a_panic_as_a_function_is_dropped_stays_with_it() {
     let dropped = Arc::new(AtomicUsize::new(0));
     let insert = |timers: &Timers, at| {
         let value = Fragile(dropped.clone());
@@ -164,7 +164,7 @@ fn a_function_that_panics_as_it_is_dropped_harms_nobody() {
     assert_eq!(own.downcast_ref(), Some(&"the thread's own"));
     assert_eq!(count(), 11);
 
-    // Those that were due together with one that shuts down are dropped by the thread.
+    // The thread drops the functions that were due together with one that shuts down.
     let timers = Timers::spawn().unwrap();
     let at_work = Arc::new(Barrier::new(2));
     let (own, in_function) = (timers.clone(), Arc::clone(&at_work));

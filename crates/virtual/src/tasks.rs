@@ -11,7 +11,7 @@ use punctual::{Cancel, Clock, with_clock};
 
 use crate::clock::VirtualClock;
 
-/// What a task waits for after so long without a sleep does not come.
+/// A task that waits for so long without a sleep waits in vain.
 const AGES: Duration = Duration::from_secs(86_400);
 
 thread_local! {

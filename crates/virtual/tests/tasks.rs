@@ -54,7 +54,7 @@ fn sleeps_take_virtual_time_and_are_never_early() {
     }
 }
 
-/// What a task sees, in the order in which that comes.
+/// The events of a task, in their order.
 fn diary() -> Vec<(&'static str, Duration)> {
     let (clock, diary) = (clock("linux"), Mutex::new(Vec::new()));
     let start = clock.now();

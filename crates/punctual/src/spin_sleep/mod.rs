@@ -4,12 +4,13 @@
 //! To switch, add `use punctual::spin_sleep;` to each module that names `spin_sleep::...`, or
 //! write `use punctual::spin_sleep::...` in place of `use spin_sleep::...`.
 //!
-//! What stays the same: a sleep spins for at most the native accuracy of its [`SpinSleeper`],
-//! in the way of its [`SpinStrategy`], and never ends early. What differs: before that spin,
-//! the thread sleeps until the thread's own waiter, which [`crate::sleep`] uses too, would
-//! begin to spin. Where the OS wakes the thread on time, a large accuracy therefore costs
-//! less CPU time. Values that make spin_sleep panic make a sleep long, or end at once; a
-//! [`LoopHelper`] panics on them too.
+//! As with spin_sleep, a sleep spins for at most the native accuracy of its [`SpinSleeper`],
+//! in the way of its [`SpinStrategy`], and never ends early. Before that spin the thread
+//! sleeps until its own waiter, which [`crate::sleep`] uses too, would begin to spin. Where
+//! the OS wakes the thread on time, a large accuracy therefore costs less CPU time.
+//!
+//! A number of seconds that makes spin_sleep panic makes a sleep last a hundred years, or end
+//! at once. A [`LoopHelper`] panics on it too.
 //!
 //! [`crate::sleep`] has no accuracy to choose, and learns how long to spin. In place of a
 //! [`LoopHelper`] there is a [`Ticker`](crate::Ticker), whose ticks do not drift.
