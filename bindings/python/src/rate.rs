@@ -225,6 +225,11 @@ impl Rate {
         Ok(())
     }
 
+    #[getter]
+    fn hz(&self) -> PyResult<f64> {
+        Ok(self.0.hold()?.pacer.period().as_hz())
+    }
+
     fn set_hz(&self, hz: f64) -> PyResult<()> {
         let period = Period::hz_f64(hz).map_err(raised)?;
         self.0.hold()?.pacer.set_period(period);

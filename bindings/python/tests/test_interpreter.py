@@ -418,7 +418,9 @@ def test_a_rate_of_a_task_has_what_another_has() -> None:
     with pytest.raises(TypeError, match="strategy"):
         pt.AsyncRate(10, strategy="spin")  # type: ignore[call-arg]
     rate = pt.AsyncRate(10, "burst", start_ns=pt.now_ns(), poisson_seed=1)
+    assert rate.hz == 10
     rate.set_hz(1e-3)
+    assert rate.hz == 1e-3
     rate.reset()
     # Its first slot is now.
     assert rate.try_tick() and rate.remaining() > 0

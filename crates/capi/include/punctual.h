@@ -815,6 +815,14 @@ enum punctual_result punctual_ticker_next_ns(const struct punctual_ticker *ticke
                                              uint64_t *next_ns);
 
 /**
+ * The period, in lowest terms: `{ 120, 2 }` is `{ 60, 1 }`.
+ *
+ * One thread at a time.
+ */
+enum punctual_result punctual_ticker_period(const struct punctual_ticker *ticker,
+                                            struct punctual_period *period);
+
+/**
  * Changes the period, in phase with the last slot that was due; slots that are owed but the last
  * are missed.
  *

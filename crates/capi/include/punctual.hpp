@@ -233,6 +233,14 @@ class Waiter {
     detail::check(punctual_waiter_sleep_ns(handle_.get(), detail::as_ns(length), &outcome));
     return Outcome(outcome);
   }
+  /// Empty if it was cancelled, also before.
+  template <class Rep, class Period>
+  std::optional<Outcome> sleep_for(std::chrono::duration<Rep, Period> length,
+                                   const Cancel& cancel) {
+    const std::uint64_t now = punctual_now_ns(), ns = detail::as_ns(length);
+    const std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
+    return sleep_to(ns < last - now ? now + ns : last, cancel.get());
+  }
   template <class Length>
   Outcome sleep_until(std::chrono::time_point<Clock, Length> deadline) {
     return *sleep_to(detail::as_ns(deadline), nullptr);
@@ -374,6 +382,11 @@ class Ticker {
     std::uint64_t ns = 0;
     detail::check(punctual_ticker_next_ns(handle_.get(), &ns));
     return detail::time_point(ns);
+  }
+  Rate rate() const {
+    punctual_period period{};
+    detail::check(punctual_ticker_period(handle_.get(), &period));
+    return Rate(period.cycles, period.seconds);
   }
   void set_rate(Rate rate) { detail::check(punctual_ticker_set_period(handle_.get(), rate.get())); }
   /// Moves all slots to come, later if it is positive.

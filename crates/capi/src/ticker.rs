@@ -30,6 +30,13 @@ impl punctual_period {
     }
 }
 
+impl From<Period> for punctual_period {
+    fn from(period: Period) -> Self {
+        let (cycles, seconds) = period.cycles_in_seconds();
+        Self { cycles, seconds }
+    }
+}
+
 /// The period of a rate, to the millionth of a hertz.
 ///
 /// `PUNCTUAL_RESULT_RANGE` for what is no number, below a millionth of a hertz, and above 1 GHz. Any
@@ -42,8 +49,7 @@ pub unsafe extern "C" fn punctual_period_hz(
     called(|| {
         // SAFETY: as this header says.
         let out = unsafe { Out::of(period) }?;
-        let (cycles, seconds) = Period::hz_f64(hz)?.cycles_in_seconds();
-        out.set(punctual_period { cycles, seconds });
+        out.set(Period::hz_f64(hz)?.into());
         Ok(())
     })
 }
@@ -295,6 +301,22 @@ pub unsafe extern "C" fn punctual_ticker_next_ns(
     unsafe {
         told(ticker, next_ns, |ticker| {
             Ok(ns::of(ticker.0.hold()?.next_at()))
+        })
+    }
+}
+
+/// The period, in lowest terms: `{ 120, 2 }` is `{ 60, 1 }`.
+///
+/// One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_ticker_period(
+    ticker: *const punctual_ticker,
+    period: *mut punctual_period,
+) -> punctual_result {
+    // SAFETY: as this header says.
+    unsafe {
+        told(ticker, period, |ticker| {
+            Ok(ticker.0.hold()?.period().into())
         })
     }
 }

@@ -318,6 +318,8 @@ static const char *nulls(void) {
       punctual_ticker_next_batch(ticker, 1, 0, NULL, &number, NULL),
       punctual_ticker_next_ns(NULL, &number),
       punctual_ticker_next_ns(ticker, NULL),
+      punctual_ticker_period(NULL, &hz),
+      punctual_ticker_period(ticker, NULL),
       punctual_ticker_set_period(NULL, hz),
       punctual_ticker_nudge_ns(NULL, 0),
       punctual_ticker_reset_at_ns(NULL, 0),

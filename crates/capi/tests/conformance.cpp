@@ -32,6 +32,7 @@ static void check(bool holds, const char* what) {
 static std::string sleeps(std::int64_t ns) {
   const auto length = std::chrono::nanoseconds(ns);
   const auto begin = Clock::now();
+  check(punctual::Waiter().sleep_for(length, punctual::Cancel()).has_value(), "it ends");
   const auto outcome = punctual::sleep_for(length);
   const auto passed = Clock::now() - begin;
   check(passed >= length, "never early");
@@ -70,6 +71,8 @@ static std::string with_strategy(const std::string& text) {
 
 static std::string with_rate(double hz) {
   punctual::Ticker ticker{punctual::Rate(hz)};
+  check(punctual::Ticker(ticker.rate()).rate().get().cycles == ticker.rate().get().cycles,
+        "the rate that was asked for");
   const auto tick = ticker.tick();
   check(tick.actual >= tick.scheduled && Clock::now() >= tick.scheduled, "never early");
   return "ok";
@@ -108,6 +111,9 @@ static std::string cancelled(const std::string& when) {
   const auto outcome = own.sleep_until(deadline, cancel);
   if (other.joinable()) other.join();
   check(outcome.has_value() != cancel.is_cancelled(), "it says so");
+  check(own.sleep_for(1us, cancel).has_value() == outcome.has_value(), "of a length as well");
+  if (cancel.is_cancelled())
+    check(!own.sleep_for(Clock::duration::max(), cancel), "of any length");
   return outcome ? "ok" : "cancelled";
 }
 

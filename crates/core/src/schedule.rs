@@ -296,6 +296,13 @@ impl<C: Copy + Ord> Schedule<C> {
         self.shifted_from(old);
     }
 
+    /// After [`reset_at`](Self::reset_at): calls the next slot `at` and the present `now`, for a
+    /// caller that now counts the ticks of its clock from elsewhere. The books do not change.
+    pub const fn recount(&mut self, at: Tick<C>, now: Tick<C>) {
+        self.move_to(at);
+        self.seen = now;
+    }
+
     /// What becomes of slots from now on that a tick is too late for.
     pub const fn set_behavior(&mut self, behavior: MissedTickBehavior) {
         self.behavior = behavior;
@@ -381,7 +388,7 @@ impl<C: Copy + Ord> Schedule<C> {
         ahead
     }
 
-    fn move_to(&mut self, at: Tick<C>) {
+    const fn move_to(&mut self, at: Tick<C>) {
         (self.at, self.rest, self.ahead.due) = (at, 0, 0);
     }
 

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use punctual_core::{Method, Nanos, Tick};
@@ -13,6 +14,8 @@ use crate::Cancel;
 /// can be tested as it is: it takes a waiter, or a [`Ticker`](crate::Ticker), and
 /// asks [`Waiter::now`](crate::Waiter::now) for the time. `Instant::now` and
 /// `Instant::elapsed` go on to read the system's clock.
+///
+/// Code that cannot be given a waiter runs [with the clock](crate::with_clock).
 ///
 /// The crate `punctual-virtual` has one that sleeps as Windows, macOS and Linux do.
 ///
@@ -92,6 +95,16 @@ pub trait Clock: fmt::Debug + Send + Sync {
     /// nothing else is said.
     fn yield_now(&self) {
         self.sleep(Duration::from_micros(1));
+    }
+
+    /// Has `waker` woken once the clock shows `deadline`, for async sleeps that are polled on a
+    /// thread [with this clock](crate::with_clock).
+    ///
+    /// A clock that knows no tasks sleeps until then first: the other tasks of the thread wait
+    /// meanwhile.
+    fn wake_at(&self, deadline: Instant, waker: &Waker) {
+        self.sleep_until(deadline);
+        waker.wake_by_ref();
     }
 
     /// The CPU time that the calling thread has used, if that is known.

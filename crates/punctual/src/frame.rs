@@ -10,7 +10,7 @@ use crate::clock::Anchor;
 use crate::outcome::{Cancelled, Outcome};
 use crate::period::Period;
 use crate::statistics::Statistics;
-use crate::ticker::{BEGIN, Caller};
+use crate::ticker::{BEGIN, Caller, reset_at};
 use crate::waiter::{Stops, Waiter};
 
 /// Paces frames: work that is to be done by, or shown at, the slots of a rate.
@@ -56,6 +56,8 @@ pub struct FramePacer {
     waiter: Waiter,
     frames: Frames<Caller>,
     anchor: Anchor<Caller>,
+    /// Whether the slots were to begin now, and not at an instant of the caller's.
+    begins_now: bool,
     is_late: bool,
     /// The frame that is being worked on.
     begun: Option<Frame>,
@@ -86,6 +88,7 @@ impl FramePacer {
                 instant: Instant::now(),
                 tick: BEGIN,
             },
+            begins_now: true,
             is_late,
             begun: None,
             worked: None,
@@ -97,17 +100,34 @@ impl FramePacer {
     /// late; 1.65 ms if nothing is chosen, as gamescope has it.
     #[must_use]
     pub fn safety(mut self, safety: Duration) -> Self {
-        self.frames.safety = safety.into();
+        self.set_safety(safety);
         self
     }
 
+    /// Changes the [`safety`](Self::safety) of the frames to come.
+    pub fn set_safety(&mut self, safety: Duration) {
+        self.frames.safety = safety.into();
+    }
+
     /// Waits with this waiter, instead of one with the
-    /// [default strategy](crate::Strategy::default). Frames begin now, on its clock.
+    /// [default strategy](crate::Strategy::default).
+    ///
+    /// As with [`Ticker::waiter`](crate::Ticker::waiter), slots begin now on the clock of
+    /// `waiter`, unless a frame has begun or [`reset_at`](Self::reset_at) chose a start.
     #[must_use]
     pub fn waiter(mut self, waiter: Waiter) -> Self {
-        self.anchor.instant = waiter.now();
-        self.waiter = waiter;
+        self.set_waiter(waiter);
         self
+    }
+
+    /// Waits with another waiter, as [`waiter`](Self::waiter). Statistics are those of the new
+    /// one.
+    pub fn set_waiter(&mut self, waiter: Waiter) {
+        // One tick is that at the beginning.
+        if self.begins_now && self.books().ticks <= 1 {
+            self.anchor.instant = waiter.now();
+        }
+        self.waiter = waiter;
     }
 
     /// Begins a frame: at once, or as late as is safe.
@@ -174,6 +194,11 @@ impl FramePacer {
         self.frames.predicted().into()
     }
 
+    /// Returns the period.
+    pub fn period(&self) -> Period {
+        Period(self.frames.schedule.period())
+    }
+
     /// Changes the rate, as [`Ticker::set_period`](crate::Ticker::set_period).
     pub fn set_period(&mut self, period: Period) {
         let now = self.anchor.tick(self.waiter.now());
@@ -188,8 +213,9 @@ impl FramePacer {
     /// Begins anew, as [`Ticker::reset_at`](crate::Ticker::reset_at): the next slot is
     /// `at`, for a frame that has time enough before it.
     pub fn reset_at(&mut self, at: Instant) {
-        let now = self.anchor.tick(self.waiter.now());
-        self.frames.schedule.reset_at(self.anchor.tick(at), now);
+        let now = self.waiter.now();
+        reset_at(&mut self.frames.schedule, &mut self.anchor, at, now);
+        self.begins_now = false;
     }
 
     /// What became of all slots; a tick is a frame that has begun, and one more at the

@@ -49,7 +49,7 @@
 //! | `serde` | [`Learned`] and [`Statistics`] can be kept in a file |
 //! | `hdrhistogram`, `prometheus` | export of [`Statistics`]; the first needs Rust 1.88 |
 //! | `embedded-hal` | a [`Waiter`] is a `DelayNs` of embedded-hal 1 |
-//! | `spin_sleep` | the names of the crate spin_sleep 1, in a module of that name |
+//! | `spin_sleep` | all names of the crate spin_sleep 1.3.3, in a module of that name |
 //! | `quanta` | deadlines on the clock of quanta 0.12 |
 //!
 //! # Suspend
@@ -67,6 +67,7 @@ mod frame;
 pub mod guard;
 pub mod ns;
 mod outcome;
+mod own;
 mod pacer;
 mod period;
 #[cfg(feature = "quanta")]
@@ -83,6 +84,9 @@ pub use builder::Builder;
 pub use clock::Clock;
 pub use frame::{Frame, FrameEnd, FramePacer};
 pub use outcome::{Cancelled, Interrupted, Outcome};
+#[doc(hidden)]
+pub use own::thread_clock;
+pub use own::with_clock;
 pub use pacer::{Batch, Pacer};
 pub use period::Period;
 pub use punctual_core::schedule::{Books, MissedTickBehavior};
@@ -94,25 +98,7 @@ pub use strategy::Strategy;
 pub use ticker::{Tick, Ticker, interval, interval_at};
 pub use waiter::Waiter;
 
-use std::cell::RefCell;
 use std::time::{Duration, Instant};
-
-/// Dropped with its thread only where it holds something, because a signal handler may not
-/// register a destructor.
-#[cfg(any(windows, target_vendor = "apple"))]
-type Own = Waiter;
-#[cfg(not(any(windows, target_vendor = "apple")))]
-type Own = std::mem::ManuallyDrop<Waiter>;
-
-thread_local! {
-    static WAITER: RefCell<Own> = const {
-        #[cfg(any(windows, target_vendor = "apple"))]
-        let own = Waiter::new();
-        #[cfg(not(any(windows, target_vendor = "apple")))]
-        let own = std::mem::ManuallyDrop::new(Waiter::new());
-        RefCell::new(own)
-    };
-}
 
 /// Waits for `duration` with this thread's own [`Waiter`].
 ///
@@ -136,8 +122,12 @@ thread_local! {
 /// ```
 #[inline]
 pub fn sleep(duration: Duration) -> Outcome {
+    if own::has_clock() {
+        return own::own(|waiter| waiter.sleep(duration));
+    }
     let now = Instant::now();
-    wait_out(now, waiter::after(now, duration))
+    let deadline = waiter::after(now, duration);
+    own::own(|waiter| waiter.wait_out(now, deadline))
 }
 
 /// Waits until `deadline` with this thread's own [`Waiter`].
@@ -160,25 +150,14 @@ pub fn sleep(duration: Duration) -> Outcome {
 /// ```
 #[inline]
 pub fn sleep_until(deadline: Instant) -> Outcome {
+    if own::has_clock() {
+        return own::own(|waiter| waiter.sleep_until(deadline));
+    }
     let now = Instant::now();
     if now >= deadline {
         return Outcome::of_past_deadline(now - deadline);
     }
-    wait_out(now, deadline)
-}
-
-#[inline]
-fn wait_out(now: Instant, deadline: Instant) -> Outcome {
-    let own = WAITER.try_with(|waiter| {
-        let mut waiter = waiter.try_borrow_mut().ok()?;
-        Some(waiter.wait_out(now, deadline))
-    });
-    match own {
-        Ok(Some(outcome)) => outcome,
-        // The thread is ending and has given its waiter up; or this is a signal
-        // handler that has interrupted a wait.
-        _ => Waiter::new().wait_out(now, deadline),
-    }
+    own::own(|waiter| waiter.wait_out(now, deadline))
 }
 
 /// What goes from thread to thread, and out of a panic that was caught, on every system.

@@ -8,8 +8,8 @@ use crate::clock::Anchor;
 use crate::outcome::{Cancelled, Outcome};
 use crate::period::Period;
 use crate::statistics::Statistics;
-use crate::ticker::{Caller, Tick, Ticker, interval_at};
-use crate::waiter::{Waiter, after, passed};
+use crate::ticker::{Caller, Tick, Ticker, interval, interval_at};
+use crate::waiter::{Waiter, after};
 
 /// Paces work at a rate, from a few to a million a second: requests of a load
 /// generator, packets, commands.
@@ -48,10 +48,10 @@ pub struct Pacer(Ticker);
 impl Pacer {
     /// One whose first slot is due now.
     pub fn new(period: Period) -> Self {
-        Self::starting_at(Instant::now(), period)
+        Self(interval(period).missed_tick_behavior(MissedTickBehavior::Burst))
     }
 
-    /// One whose first slot is due at `start`. Slots that pass before the first call are
+    /// One whose first slot is due at `start`, however far away that is. Slots that pass before the first call are
     /// owed: where it takes time to connect, begin then, or [`reset`](Self::reset_at).
     pub fn starting_at(start: Instant, period: Period) -> Self {
         Self(interval_at(start, period).missed_tick_behavior(MissedTickBehavior::Burst))
@@ -76,10 +76,20 @@ impl Pacer {
         Self(self.0.missed_tick_behavior(behavior))
     }
 
+    /// Changes what becomes of slots that have passed, from now on.
+    pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
+        self.0.set_missed_tick_behavior(behavior);
+    }
+
     /// Waits with this waiter, as [`Ticker::waiter`].
     #[must_use]
     pub fn waiter(self, waiter: Waiter) -> Self {
         Self(self.0.waiter(waiter))
+    }
+
+    /// Waits with another waiter, as [`Ticker::set_waiter`].
+    pub fn set_waiter(&mut self, waiter: Waiter) {
+        self.0.set_waiter(waiter);
     }
 
     /// Waits for the next slot; returns at once if it has passed.
@@ -97,14 +107,10 @@ impl Pacer {
         self.0.tick_or(cancel)
     }
 
-    /// The next slot if it has passed, without waiting: for a loop that waits
-    /// for [`next_at`](Self::next_at) with something else.
+    /// The next slot if it has passed, without waiting, as [`Ticker::try_tick`].
     #[inline]
     pub fn try_next_slot(&mut self) -> Option<Tick> {
-        let (now, scheduled) = (self.0.waiter.now(), self.0.next_at());
-        let late = passed(scheduled, now)?;
-        let outcome = self.0.waiter.past_deadline(late);
-        Some(self.0.arrive(scheduled, outcome))
+        self.0.try_tick()
     }
 
     /// Waits until `linger` after the next slot is due, and takes all that are due
@@ -143,6 +149,11 @@ impl Pacer {
         self.0.next_at()
     }
 
+    /// Returns the period.
+    pub fn period(&self) -> Period {
+        self.0.period()
+    }
+
     /// Changes the rate, as [`Ticker::set_period`]. What is owed but for the last slot is
     /// missed, and the books say so: to have it sent, catch up first.
     pub fn set_period(&mut self, period: Period) {
@@ -152,6 +163,11 @@ impl Pacer {
     /// Moves all slots to come, as [`Ticker::nudge`].
     pub fn nudge(&mut self, by_ns: i64) {
         self.0.nudge(by_ns);
+    }
+
+    /// Begins anew, as [`Ticker::reset`]: the next slot is one period from now.
+    pub fn reset(&mut self) {
+        self.0.reset();
     }
 
     /// Begins anew, as [`Ticker::reset_at`]: the next slot is `at`, and what is owed is

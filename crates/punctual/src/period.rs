@@ -24,10 +24,14 @@ use punctual_sys::Error;
 /// assert_eq!(control, Period::hz(1_000)?);
 /// assert_eq!(video.times(60_000), Duration::from_secs(1_001));
 /// assert!(Period::hz(0).unwrap_err().is_range());
+///
+/// // A rate that is known beforehand is checked by the compiler.
+/// const VIDEO: Period = Period::const_hz_ratio::<60_000, 1_001>();
+/// assert_eq!(VIDEO, video);
 /// # Ok::<(), punctual::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Period(punctual_core::Period);
+pub struct Period(pub(crate) punctual_core::Period);
 
 const LONGEST: Nanos = Nanos::from_secs(100 * 365 * 86_400);
 
@@ -51,6 +55,40 @@ impl Period {
             punctual_core::Period::of_cycles(cycles, seconds),
             format_args!("{cycles}/{seconds} Hz"),
         )
+    }
+
+    /// `HZ` times a second, for a rate that is known beforehand: the compiler refuses what
+    /// [`hz`](Self::hz) would, so that there is no error to handle.
+    ///
+    /// ```
+    /// use punctual::{Period, interval};
+    ///
+    /// let mut ticker = interval(Period::const_hz::<1_000>());
+    /// ticker.tick();
+    /// ```
+    ///
+    /// ```compile_fail
+    /// let stopped = punctual::Period::const_hz::<0>();
+    /// ```
+    #[must_use]
+    pub const fn const_hz<const HZ: u64>() -> Self {
+        Self::const_hz_ratio::<HZ, 1>()
+    }
+
+    /// `CYCLES` times in so many `SECONDS`, as [`const_hz`](Self::const_hz) is to
+    /// [`hz_ratio`](Self::hz_ratio).
+    ///
+    /// ```compile_fail
+    /// let too_long = punctual::Period::const_hz_ratio::<1, 4_000_000_000>();
+    /// ```
+    #[must_use]
+    pub const fn const_hz_ratio<const CYCLES: u64, const SECONDS: u64>() -> Self {
+        const {
+            match punctual_core::Period::of_cycles(CYCLES, SECONDS) {
+                Some(period) if period.whole().as_ns() <= LONGEST.as_ns() => Self(period),
+                _ => panic!("a period is from 1 ns (1 GHz) to 100 years"),
+            }
+        }
     }
 
     /// So many times a second, to the millionth of a hertz.

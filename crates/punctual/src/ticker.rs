@@ -8,14 +8,14 @@ use crate::clock::Anchor;
 use crate::outcome::{Cancelled, Outcome};
 use crate::period::Period;
 use crate::statistics::Statistics;
-use crate::waiter::{Stops, Waiter};
+use crate::waiter::{Stops, Waiter, after, passed};
 
 /// The caller's clock, counted so that a schedule may be moved before its begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Caller;
 impl punctual_core::Clock for Caller {}
 
-/// 146 years: before nothing that anybody asks for, and as far from the end.
+/// 146 years before the slots begin that can be counted, which end 438 years after it.
 pub(crate) const BEGIN: punctual_core::Tick<Caller> = punctual_core::Tick::from_ns(1 << 62);
 
 /// A [`Ticker`] whose first tick is due now.
@@ -31,20 +31,39 @@ pub(crate) const BEGIN: punctual_core::Tick<Caller> = punctual_core::Tick::from_
 /// # Ok::<(), punctual::Error>(())
 /// ```
 pub fn interval(period: Period) -> Ticker {
-    interval_at(Instant::now(), period)
+    Ticker {
+        begins_now: true,
+        ..interval_at(Instant::now(), period)
+    }
 }
 
-/// A [`Ticker`] whose first tick is due at `start`.
+/// A [`Ticker`] whose first tick is due at `start`, however far away that is.
 pub fn interval_at(start: Instant, period: Period) -> Ticker {
-    let anchor = Anchor {
-        instant: Instant::now(),
-        tick: BEGIN,
-    };
-    let first = anchor.tick(start);
     Ticker {
-        schedule: Schedule::starting_at(first, period.into(), MissedTickBehavior::Skip),
-        anchor,
+        schedule: Schedule::starting_at(BEGIN, period.into(), MissedTickBehavior::Skip),
+        anchor: Anchor {
+            instant: start,
+            tick: BEGIN,
+        },
+        begins_now: false,
         waiter: Waiter::new(),
+    }
+}
+
+/// Lets a schedule begin anew at `at`, however far away that is.
+pub(crate) fn reset_at(
+    schedule: &mut Schedule<Caller>,
+    anchor: &mut Anchor<Caller>,
+    at: Instant,
+    now: Instant,
+) {
+    schedule.reset_at(anchor.tick(at), anchor.tick(now));
+    if anchor.instant(schedule.next_at()) != at {
+        *anchor = Anchor {
+            instant: at,
+            tick: BEGIN,
+        };
+        schedule.recount(BEGIN, anchor.tick(now));
     }
 }
 
@@ -64,6 +83,12 @@ pub fn interval_at(start: Instant, period: Period) -> Ticker {
 ///
 /// A suspend is a stall where [`Instant`] goes on meanwhile, on Windows. On Linux
 /// and macOS it stands still, and nothing is missed.
+///
+/// # Range
+///
+/// The first slot, and that after [`reset_at`](Self::reset_at), may be at any instant. Slots
+/// from 146 years before it to 438 years after it are exact. A period or a
+/// [nudge](Self::nudge) that leads beyond ends there.
 ///
 /// # Accuracy
 ///
@@ -91,6 +116,8 @@ pub struct Ticker {
     pub(crate) waiter: Waiter,
     pub(crate) schedule: Schedule<Caller>,
     pub(crate) anchor: Anchor<Caller>,
+    /// Whether the first slot was to be now, and not at an instant of the caller's.
+    begins_now: bool,
 }
 
 impl Ticker {
@@ -98,17 +125,35 @@ impl Ticker {
     /// [`Skip`](MissedTickBehavior::Skip) if nothing is chosen.
     #[must_use]
     pub fn missed_tick_behavior(mut self, behavior: MissedTickBehavior) -> Self {
-        self.schedule.set_behavior(behavior);
+        self.set_missed_tick_behavior(behavior);
         self
     }
 
+    /// Changes what becomes of slots that a later tick is too late for.
+    pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
+        self.schedule.set_behavior(behavior);
+    }
+
     /// Waits with this waiter, instead of one with the
-    /// [default strategy](crate::Strategy::default). With one of another
-    /// [clock](crate::Clock), begin at an instant of that.
+    /// [default strategy](crate::Strategy::default).
+    ///
+    /// Where no start was chosen, as with [`interval`], the first slot is now on the clock of
+    /// `waiter`, unless it has been ticked. All other slots stay: where `waiter` has another
+    /// [clock](crate::Clock), choose an instant of that as the start, or with
+    /// [`reset_at`](Self::reset_at).
     #[must_use]
     pub fn waiter(mut self, waiter: Waiter) -> Self {
-        self.waiter = waiter;
+        self.set_waiter(waiter);
         self
+    }
+
+    /// Waits with another waiter, as [`waiter`](Self::waiter). Statistics are those of the new
+    /// one.
+    pub fn set_waiter(&mut self, waiter: Waiter) {
+        if self.begins_now && self.books().ticks == 0 {
+            self.anchor.instant = waiter.now();
+        }
+        self.waiter = waiter;
     }
 
     /// Waits for the next slot; returns at once if it has passed.
@@ -131,11 +176,26 @@ impl Ticker {
         Ok(self.arrive(scheduled, near))
     }
 
+    /// The tick for the next slot if that has passed, without waiting: for a loop that waits
+    /// for [`next_at`](Self::next_at) with something else.
+    #[inline]
+    pub fn try_tick(&mut self) -> Option<Tick> {
+        let (now, scheduled) = (self.waiter.now(), self.next_at());
+        let late = passed(scheduled, now)?;
+        let outcome = self.waiter.past_deadline(late);
+        Some(self.arrive(scheduled, outcome))
+    }
+
     /// When the next slot is due, to wait for it with something else and then
-    /// [`serve`](Self::serve) it.
+    /// [`try_tick`](Self::try_tick), or [`serve`](Self::serve) it.
     #[inline]
     pub fn next_at(&self) -> Instant {
         self.anchor.instant(self.schedule.next_at())
+    }
+
+    /// Returns the period.
+    pub fn period(&self) -> Period {
+        Period(self.schedule.period())
     }
 
     /// Changes the period, in phase: slots are so far apart from the last on that
@@ -158,11 +218,17 @@ impl Ticker {
         self.schedule.nudge(by_ns);
     }
 
+    /// Begins anew: the next slot is one period from now. As [`reset_at`](Self::reset_at).
+    pub fn reset(&mut self) {
+        self.reset_at(after(self.waiter.now(), self.period().times(1)));
+    }
+
     /// Begins anew: the next slot is `at`, and those after it lie periods after
     /// that. Those that are due and were not ticked are missed.
     pub fn reset_at(&mut self, at: Instant) {
-        let now = self.anchor.tick(self.waiter.now());
-        self.schedule.reset_at(self.anchor.tick(at), now);
+        let now = self.waiter.now();
+        reset_at(&mut self.schedule, &mut self.anchor, at, now);
+        self.begins_now = false;
     }
 
     /// What became of all slots until the last tick or change.

@@ -147,6 +147,31 @@ impl Waiter {
         self.finish(near, deadline)
     }
 
+    /// Waits for `duration` from now, or until `cancel` is cancelled, as
+    /// [`wait_until`](Self::wait_until).
+    ///
+    /// # Errors
+    /// [`Cancelled`], also if it was cancelled before the call.
+    ///
+    /// # Accuracy
+    /// As [`wait_until`](Self::wait_until).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use punctual::{Cancel, Waiter};
+    ///
+    /// let (mut waiter, stop) = (Waiter::new(), Cancel::new());
+    /// assert!(waiter.sleep_or(Duration::from_millis(1), &stop).is_ok());
+    /// stop.cancel();
+    /// assert!(waiter.sleep_or(Duration::from_secs(60), &stop).is_err());
+    /// ```
+    #[inline]
+    pub fn sleep_or(&mut self, duration: Duration, cancel: &Cancel) -> Result<Outcome, Cancelled> {
+        self.wait_until(after(self.now(), duration), cancel)
+    }
+
     /// Waits until `deadline`, or until `cancel` is cancelled: by another thread or, on Linux
     /// and Windows, by a signal handler. Costs as much as [`sleep_until`](Self::sleep_until)
     /// and one atomic load.

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use punctual::{
-    Cancel, Clock, FramePacer, MissedTickBehavior, Pacer, Period, Strategy, Waiter, interval_at,
+    Cancel, Clock, FramePacer, MissedTickBehavior, Pacer, Period, Strategy, Waiter, interval,
+    interval_at, with_clock,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -261,4 +262,102 @@ fn whatever_takes_a_waiter_takes_its_clock() {
         assert_eq!((end.work(), end.lateness()), (3 * MS, Duration::ZERO));
         assert_eq!(clock.now(), frame.target());
     }
+}
+
+/// A clock that is hours away from the system's.
+fn elsewhere() -> Manual {
+    let clock = Manual::new();
+    *clock.now.lock().unwrap() += Duration::from_secs(7_200);
+    clock
+}
+
+#[test]
+fn slots_that_begin_now_begin_now_on_the_clock_of_the_waiter() {
+    let (clock, period) = (elsewhere(), Period::const_hz::<100>());
+    let start = clock.now();
+    let mut ticker = interval(period).waiter(on(&clock, "system"));
+    assert_eq!(ticker.next_at(), start);
+    let mut pacer = Pacer::new(period).waiter(on(&clock, "system"));
+    assert_eq!(pacer.next_at(), start);
+    let mut frames = FramePacer::at_end(period).waiter(on(&clock, "system"));
+    let ticked = [ticker.tick().scheduled(), pacer.next_slot().scheduled()];
+    assert_eq!(ticked, [start; 2]);
+    assert_eq!(frames.begin().target(), start + 10 * MS);
+    frames.end();
+
+    // In phase from then on, whatever waits.
+    for clock in [clock, elsewhere()] {
+        ticker.set_waiter(on(&clock, "system"));
+        pacer.set_waiter(on(&clock, "system"));
+        frames.set_waiter(on(&clock, "system"));
+        assert_eq!([ticker.next_at(), pacer.next_at()], [start + 10 * MS; 2]);
+    }
+    let frame = frames.begin();
+    assert_eq!((frame.target() - start).as_nanos() % 10_000_000, 0);
+}
+
+#[test]
+fn a_start_that_was_chosen_is_kept_by_every_waiter() {
+    let (clock, period) = (elsewhere(), Period::const_hz::<100>());
+    let start = clock.now() + 50 * MS;
+    let ticker = interval_at(start, period).waiter(on(&clock, "system"));
+    let pacer = Pacer::starting_at(start, period).waiter(on(&clock, "system"));
+    assert_eq!([ticker.next_at(), pacer.next_at()], [start; 2]);
+    let mut ticker = interval(period);
+    ticker.reset_at(start);
+    assert_eq!(ticker.waiter(on(&clock, "system")).next_at(), start);
+    let mut frames = FramePacer::at_end(period);
+    frames.reset_at(start);
+    let mut frames = frames.waiter(on(&clock, "system"));
+    assert_eq!(frames.begin().target(), start);
+}
+
+#[test]
+fn a_length_is_waited_for_or_cancelled() {
+    let (mut clock, stop) = (Manual::new(), Cancel::new());
+    let start = clock.now();
+    clock.cancels = Some((start + 5 * MS, stop.clone()));
+    let mut waiter = on(&clock, "system");
+    assert!(waiter.sleep_or(3 * MS, &stop).is_ok());
+    assert_eq!(clock.now(), start + 3 * MS);
+    // The clock's sleeps are not cut short, but the next one does not begin.
+    let _ = waiter.sleep_or(2 * MS, &stop);
+    assert!(waiter.sleep_or(Duration::MAX, &stop).is_err());
+    assert!(waiter.sleep_or(Duration::ZERO, &stop).is_err());
+}
+
+#[test]
+fn a_thread_waits_on_the_clock_that_it_was_given() {
+    let clock = elsewhere();
+    let start = clock.now();
+    with_clock(clock.clone(), || {
+        assert_eq!(punctual::sleep(3 * MS).lateness(), Duration::ZERO);
+        assert_eq!(clock.now(), start + 3 * MS);
+        punctual::sleep_until(start + 10 * MS);
+        let late = punctual::sleep_until(start).lateness();
+        assert_eq!((clock.now(), late), (start + 10 * MS, 10 * MS));
+        let inner = elsewhere();
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            with_clock(inner.clone(), || {
+                punctual::sleep(MS);
+                std::panic::resume_unwind(Box::new(()))
+            })
+        }));
+        assert!(panicked.is_err() && inner.now() > start);
+        punctual::sleep(MS);
+        assert_eq!(clock.now(), start + 11 * MS, "its own again");
+        #[cfg(feature = "spin_sleep")]
+        {
+            use punctual::spin_sleep;
+            spin_sleep::sleep(MS);
+            spin_sleep::native_sleep(MS);
+            let mut helper = spin_sleep::LoopHelper::builder().build_with_target_rate(1_000);
+            assert_eq!(helper.loop_start(), Duration::ZERO);
+            helper.loop_sleep();
+            assert_eq!(clock.now(), start + 14 * MS);
+        }
+    });
+    let before = clock.now();
+    punctual::sleep(MS);
+    assert_eq!(clock.now(), before, "the system's");
 }

@@ -164,6 +164,69 @@ fn far_starts_and_moves_do_not_panic() {
     assert_eq!(ticker.tick().scheduled(), now);
 }
 
+/// Millennia ahead, or as far behind as the system's clock can tell.
+#[test]
+fn a_start_is_kept_however_far_away_it_is() {
+    const YEAR: Duration = Duration::from_secs(365 * 86_400);
+    let now = Instant::now();
+    let ahead = [0, 147, 437, 439, 10_000].map(|years| now.checked_add(years * YEAR));
+    let behind = [100, 147, 300, 500].map(|years| now.checked_sub(years * YEAR));
+    let period = Period::const_hz::<50>();
+    for start in ahead.into_iter().chain(behind).flatten() {
+        assert_eq!(interval_at(start, period).next_at(), start);
+        assert_eq!(Pacer::starting_at(start, period).next_at(), start);
+
+        let mut ticker = interval(period);
+        ticker.tick();
+        ticker.reset_at(start);
+        assert_eq!(ticker.next_at(), start);
+        let due = start <= Instant::now();
+        assert_eq!(ticker.try_tick().is_some(), due);
+        if !due {
+            ticker.set_period(Period::const_hz::<60>());
+            assert_eq!(ticker.next_at(), start);
+        }
+        let books = ticker.books();
+        assert_eq!(books.due, books.ticks + books.missed + books.owed);
+        ticker.reset_at(now);
+        assert_eq!(ticker.tick().scheduled(), now, "and back");
+
+        let mut frames = FramePacer::at_end(period);
+        frames.reset_at(start);
+        assert!(due || frames.begin().target() == start);
+    }
+}
+
+#[test]
+fn a_ticker_begins_anew_a_period_from_now() {
+    let hour = Period::every(Duration::from_secs(3_600)).unwrap();
+    let mut ticker = interval(hour);
+    assert_eq!(ticker.try_tick().unwrap().number(), 0);
+    assert!(ticker.try_tick().is_none());
+    let before = Instant::now();
+    ticker.reset();
+    let after = Instant::now();
+    let reset = before + hour.times(1)..=after + hour.times(1);
+    assert!(reset.contains(&ticker.next_at()));
+    let mut pacer = Pacer::new(hour);
+    pacer.reset();
+    assert!(pacer.try_next_slot().is_none());
+    assert_eq!(pacer.books().missed, 1, "the slot at the start");
+}
+
+#[test]
+fn periods_are_told_and_checked_by_the_compiler() {
+    const NTSC: Period = Period::const_hz_ratio::<60_000, 1_001>();
+    assert_eq!(NTSC, Period::hz_ratio(60_000, 1_001).unwrap());
+    assert_eq!(Period::const_hz::<60>(), Period::hz(60).unwrap());
+    let mut ticker = interval(NTSC);
+    assert_eq!(ticker.period(), NTSC);
+    ticker.set_period(Period::const_hz::<1_000>());
+    assert_eq!(ticker.period().to_string(), "1000 Hz");
+    assert_eq!(Pacer::new(NTSC).period(), NTSC);
+    assert_eq!(FramePacer::late(NTSC).period(), NTSC);
+}
+
 #[test]
 fn statistics_of_a_ticker_count_ticks_and_what_was_missed() {
     let mut ticker = interval(Period::hz(1_000).unwrap());

@@ -4,10 +4,10 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use futures_core::Stream;
-use punctual::{Books, MissedTickBehavior, Period, Tick, Ticker};
+use punctual::{Books, MissedTickBehavior, Period, Tick, Ticker, Waiter};
 
 use crate::sleep::{Sleep, sleep_until};
-use crate::time;
+use crate::time::{self, TaskClock};
 
 /// An [`Interval`] whose first tick is due now.
 ///
@@ -33,8 +33,10 @@ pub fn interval(period: Period) -> Interval {
 
 /// An [`Interval`] whose first tick is due at `start`.
 pub fn interval_at(start: Instant, period: Period) -> Interval {
+    // It only tells the ticker the time.
+    let waiter = Waiter::builder().clock(TaskClock).build();
     Interval {
-        ticker: punctual::interval_at(start, period),
+        ticker: punctual::interval_at(start, period).waiter(waiter.unwrap_or_default()),
         sleep: sleep_until(start),
     }
 }
@@ -45,8 +47,8 @@ pub fn interval_at(start: Instant, period: Period) -> Interval {
 /// Ticks are in phase for ever, whatever each is late by. Slots that have passed when a
 /// tick comes are missed, unless
 /// [`missed_tick_behavior`](Self::missed_tick_behavior) says otherwise; the books
-/// balance. Under tokio's paused clock, and with the feature `tokio`, it ticks on that
-/// clock; but `set_period` and `reset_at` count missed slots on the system's clock.
+/// balance. It ticks on the same clock as a [`Sleep`]. A change takes effect at once, also for
+/// a task that waits for a tick.
 ///
 /// # Accuracy
 ///
@@ -62,8 +64,13 @@ impl Interval {
     /// [`Skip`](MissedTickBehavior::Skip) if nothing is chosen.
     #[must_use]
     pub fn missed_tick_behavior(mut self, behavior: MissedTickBehavior) -> Self {
-        self.ticker = self.ticker.missed_tick_behavior(behavior);
+        self.set_missed_tick_behavior(behavior);
         self
+    }
+
+    /// Changes what becomes of slots that a later tick is too late for.
+    pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
+        self.ticker.set_missed_tick_behavior(behavior);
     }
 
     /// Spins at most so long for a tick; see [`Sleep::budget`].
@@ -83,12 +90,8 @@ impl Interval {
 
     /// As [`tick`](Self::tick), for futures that are written by hand.
     pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Tick> {
-        let next = self.ticker.next_at();
-        if next != self.sleep.deadline() {
-            self.sleep.reset(next);
-        }
         let late = ready!(Pin::new(&mut self.sleep).poll(context));
-        let tick = self.ticker.serve(next + late);
+        let tick = self.ticker.serve(self.ticker.next_at() + late);
         self.sleep.reset(self.ticker.next_at());
         Poll::Ready(tick)
     }
@@ -98,24 +101,46 @@ impl Interval {
         self.ticker.next_at()
     }
 
+    /// Returns the period.
+    pub fn period(&self) -> Period {
+        self.ticker.period()
+    }
+
     /// Changes the period, in phase, as [`Ticker::set_period`] does.
     pub fn set_period(&mut self, period: Period) {
         self.ticker.set_period(period);
+        self.follow();
     }
 
     /// Moves all slots to come by so many nanoseconds, as [`Ticker::nudge`] does.
     pub fn nudge(&mut self, by_ns: i64) {
         self.ticker.nudge(by_ns);
+        self.follow();
+    }
+
+    /// Begins anew with a slot one period from now, as [`Ticker::reset`] does.
+    pub fn reset(&mut self) {
+        self.ticker.reset();
+        self.follow();
     }
 
     /// Begins anew with a slot at `at`, as [`Ticker::reset_at`] does.
     pub fn reset_at(&mut self, at: Instant) {
         self.ticker.reset_at(at);
+        self.follow();
     }
 
     /// What became of all slots until the last tick or change.
     pub fn books(&self) -> Books {
         self.ticker.books()
+    }
+
+    /// Sleeps until the next slot, which has moved.
+    fn follow(&mut self) {
+        let next = self.ticker.next_at();
+        if next != self.sleep.deadline() {
+            self.sleep.reset(next);
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use std::{io, process};
 
-use punctual::{Budget, Waiter};
+use punctual::{Budget, Clock, Waiter};
 
 use crate::lead::Lead;
 use crate::queue::Key;
@@ -43,6 +43,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
         ask: None,
         share: None,
         has_yielded: false,
+        on_clock: None,
         #[cfg(feature = "tokio")]
         paused: None,
     }
@@ -90,6 +91,13 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// when tokio's clock shows the deadline, and that clock advances to it by itself.
 /// The clock is looked at when the sleep is polled first.
 ///
+/// # On a clock of the thread's
+///
+/// On a thread that runs in [`punctual::with_clock`], [`sleep`] counts from that clock, and a
+/// sleep that is polled there ends when that clock shows the deadline. It is woken its whole
+/// [budget](Self::budget) ahead. In a test on the virtual computer of punctual-virtual, run the
+/// task with `VirtualClock::block_on`; under other executors a sleep panics there.
+///
 /// # Fork
 ///
 /// In a child process the thread is made anew, if no other thread of the parent was
@@ -109,6 +117,8 @@ pub struct Sleep {
     share: Option<(u32, Share)>,
     /// Whether it has let other tasks run.
     has_yielded: bool,
+    /// The task that waits on a clock of its thread's.
+    on_clock: Option<Waker>,
     #[cfg(feature = "tokio")]
     paused: Option<Pin<Box<tokio::time::Sleep>>>,
 }
@@ -158,9 +168,53 @@ impl Sleep {
         self.deadline
     }
 
-    /// Sleeps until another instant instead, from the beginning.
-    pub(crate) fn reset(&mut self, deadline: Instant) {
-        *self = sleep_until(deadline).budget(self.budget);
+    /// Whether the deadline has passed.
+    pub fn is_elapsed(&self) -> bool {
+        #[cfg(feature = "tokio")]
+        if let Some(paused) = &self.paused {
+            return paused.is_elapsed();
+        }
+        time::now() >= self.deadline
+    }
+
+    /// Sleeps until `deadline` instead, also if it was ready before; the budget stays.
+    ///
+    /// A task that waits for it is woken at the new deadline; it need not poll before.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::pin::pin;
+    /// use std::time::{Duration, Instant};
+    ///
+    /// # async fn task() {
+    /// let mut idle = pin!(punctual_timers::sleep(Duration::from_secs(60)));
+    /// // Something happened: it is idle 2 ms from now on.
+    /// idle.as_mut().reset(Instant::now() + Duration::from_millis(2));
+    /// idle.await;
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(task());
+    /// ```
+    pub fn reset(&mut self, deadline: Instant) {
+        self.forget_parents();
+        self.deadline = deadline;
+        self.has_yielded = false;
+        self.share = None;
+        #[cfg(feature = "tokio")]
+        if let Some(paused) = &mut self.paused {
+            paused.as_mut().reset(deadline.into());
+            return;
+        }
+        if let Some(waker) = self.on_clock.take() {
+            waker.wake();
+        }
+        let ask = self.ask.take();
+        // Where it was served already, the task has been woken and polls.
+        if let Some(waker) = ask.and_then(|ask| ask.timers.take_waker(ask.key)) {
+            if self.begin(Instant::now(), &waker).is_ready() {
+                waker.wake();
+            }
+        }
     }
 
     /// Has the thread wake the task the lead before the deadline; ready if it is no
@@ -217,6 +271,28 @@ impl Sleep {
         left.is_zero() || shared::take(now, left)
     }
 
+    /// Sleeps on the clock of the calling thread.
+    fn poll_on(&mut self, clock: &dyn Clock, waker: &Waker) -> Poll<Duration> {
+        let mut now = clock.now();
+        let left = self.deadline.saturating_duration_since(now);
+        let is_far = left > self.budget;
+        if is_far || !self.has_yielded {
+            // One that is ready at once lets other tasks run before, as elsewhere.
+            self.has_yielded = true;
+            self.on_clock = Some(waker.clone());
+            match is_far {
+                true => clock.wake_at(self.deadline - self.budget, waker),
+                false => waker.wake_by_ref(),
+            }
+            return Poll::Pending;
+        }
+        self.on_clock = None;
+        while now < self.deadline {
+            now = clock.spin_until(self.deadline, None);
+        }
+        Poll::Ready(now - self.deadline)
+    }
+
     /// tokio's own sleep, where its clock is another.
     #[cfg(feature = "tokio")]
     fn poll_paused(&mut self, context: &mut Context<'_>) -> Option<Poll<Duration>> {
@@ -252,6 +328,9 @@ impl Future for Sleep {
         #[cfg(feature = "tokio")]
         if let Some(poll) = this.poll_paused(context) {
             return poll;
+        }
+        if let (None, Some(clock)) = (&this.ask, punctual::thread_clock()) {
+            return this.poll_on(&*clock, context.waker());
         }
         this.forget_parents();
         let mut now = Instant::now();

@@ -34,7 +34,12 @@ use crate::window::{Grid, Window};
 ///
 /// # Panics in functions
 ///
-/// One that panics is over; the thread goes on with the others.
+/// A panic ends only the function that panics. The panic hook reports it, and the thread
+/// serves the others.
+///
+/// The same holds where a function is dropped without being called, and a value that it holds
+/// panics: in [`cancel`](Self::cancel), [`shutdown`](Self::shutdown), a call after that, or with
+/// the last handle. Neither the caller nor the other functions are affected.
 ///
 /// # Fork
 ///
@@ -93,9 +98,12 @@ impl Bell for Cancel {
 }
 
 struct Timer {
-    task: Task,
+    task: Contained,
     share: Option<Share>,
 }
+
+/// A task of the user's. No panic leaves it, also where it is dropped.
+struct Contained(Option<Task>);
 
 enum Task {
     Wake(Waker),
@@ -167,6 +175,7 @@ impl Timers {
         let shared = &self.0.shared;
         let share = (shared.is_sharing && window.is_exact())
             .then(|| Share::of(window.latest() - shared.now()));
+        let task = Contained(Some(task));
         let inserted = shared.desk.insert(window, Timer { task, share });
         inserted.unwrap_or(Key::from_bits(u64::MAX))
     }
@@ -180,7 +189,7 @@ impl Timers {
     /// Has `waker` woken instead of what `key` was inserted with; whether that waits
     /// still.
     pub(crate) fn set_waker(&self, key: Key, waker: &Waker) -> bool {
-        let mut new = Task::Wake(waker.clone());
+        let mut new = Contained(Some(Task::Wake(waker.clone())));
         // What is replaced is dropped without the lock.
         self.0.shared.desk.with(|queue| {
             let timer = queue.get_mut(key);
@@ -188,6 +197,15 @@ impl Timers {
                 .map(|timer| std::mem::swap(&mut timer.task, &mut new))
                 .is_some()
         })
+    }
+
+    /// As [`cancel`](Self::cancel), and returns the waker if it waited still.
+    pub(crate) fn take_waker(&self, key: Key) -> Option<Waker> {
+        let mut timer = self.0.shared.desk.cancel(key)?;
+        match timer.task.0.take()? {
+            Task::Wake(waker) => Some(waker),
+            Task::Call { .. } => None,
+        }
     }
 
     /// Runs `work` while no one else can look at the timers.
@@ -444,26 +462,39 @@ impl Shared {
 }
 
 impl Timer {
-    fn carry_out(self) {
+    fn carry_out(mut self) {
         drop(self.share);
-        self.task.carry_out();
+        if let Some(task) = self.task.0.take() {
+            contain(|| task.carry_out());
+        }
     }
 }
 
 impl Task {
     fn carry_out(self) {
-        let carried_out = catch_unwind(AssertUnwindSafe(|| match self {
+        match self {
             Self::Wake(waker) => waker.wake(),
             Self::Call { latest, function } => {
                 function(Instant::now().saturating_duration_since(latest));
             }
-        }));
-        // The panic hook has told of it. What it panicked with may panic itself when it
-        // is dropped.
-        if let Err(payload) = carried_out {
-            let dropped = catch_unwind(AssertUnwindSafe(|| drop(payload)));
-            std::mem::forget(dropped);
         }
+    }
+}
+
+impl Drop for Contained {
+    fn drop(&mut self) {
+        if let Some(task) = self.0.take() {
+            contain(|| drop(task));
+        }
+    }
+}
+
+/// Runs `work`, and ends its panic, which the panic hook has reported.
+fn contain(work: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(work)) {
+        // What it panicked with may panic itself when it is dropped.
+        let dropped = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+        std::mem::forget(dropped);
     }
 }
 

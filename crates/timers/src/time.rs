@@ -97,16 +97,28 @@ pub(crate) fn ns(length: Duration) -> u64 {
     u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What durations are counted on: the standard library's clock, or in a runtime of tokio
-/// whose clock was paused tokio's.
-#[cfg(not(feature = "tokio"))]
+/// The time on the clock that durations are counted on: tokio's in a runtime whose clock was
+/// paused, that of the thread if it has one, else the standard library's.
 pub(crate) fn now() -> Instant {
-    Instant::now()
+    #[cfg(feature = "tokio")]
+    if let Some(now) = tokio() {
+        return now;
+    }
+    punctual::thread_clock().map_or_else(Instant::now, |clock| clock.now())
 }
 
-#[cfg(feature = "tokio")]
-pub(crate) fn now() -> Instant {
-    tokio().unwrap_or_else(Instant::now)
+/// [`now`], for a ticker whose sleeps others do.
+#[derive(Debug)]
+pub(crate) struct TaskClock;
+
+impl punctual::Clock for TaskClock {
+    fn now(&self) -> Instant {
+        now()
+    }
+
+    fn sleep(&self, length: Duration) {
+        std::thread::sleep(length);
+    }
 }
 
 /// What tokio's clock shows, where it is another than the standard library's. There is

@@ -117,6 +117,72 @@ fn a_panic_is_the_functions_own() {
     told.recv().unwrap();
 }
 
+/// Counts how often it is dropped, and panics each time.
+struct Fragile(Arc<AtomicUsize>);
+
+impl Drop for Fragile {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        std::panic::resume_unwind(Box::new("not told by the hook"));
+    }
+}
+
+/// Two of them, or a caller that is panicking itself, would end the process.
+#[test]
+fn a_panic_as_a_function_is_dropped_stays_with_it() {
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let insert = |timers: &Timers, at| {
+        let value = Fragile(dropped.clone());
+        timers.call_at(at, move |_| drop(value))
+    };
+    let count = || dropped.load(Ordering::SeqCst);
+    let later = Instant::now() + HOUR;
+
+    let timers = Timers::spawn().unwrap();
+    let key = insert(&timers, later);
+    assert!(timers.cancel(key));
+    assert_eq!(count(), 1);
+    let other = timers.clone();
+    (0..3).for_each(|_| _ = insert(&timers, later));
+    timers.shutdown();
+    assert_eq!(count(), 4);
+    insert(&other, later);
+    assert_eq!(count(), 5);
+
+    let timers = Timers::spawn().unwrap();
+    (0..3).for_each(|_| _ = insert(&timers, later));
+    drop(timers);
+    assert_eq!(count(), 8);
+
+    let timers = Timers::spawn().unwrap();
+    (0..3).for_each(|_| _ = insert(&timers, later));
+    let panicking = std::thread::spawn(move || {
+        let _timers = timers;
+        std::panic::resume_unwind(Box::new("the thread's own"));
+    });
+    let own = panicking.join().unwrap_err();
+    assert_eq!(own.downcast_ref(), Some(&"the thread's own"));
+    assert_eq!(count(), 11);
+
+    // The thread drops the functions that were due together with one that shuts down.
+    let timers = Timers::spawn().unwrap();
+    let at_work = Arc::new(Barrier::new(2));
+    let (own, in_function) = (timers.clone(), Arc::clone(&at_work));
+    let past = Instant::now();
+    timers.call_at(past, move |_| {
+        in_function.wait();
+        in_function.wait();
+        own.shutdown();
+    });
+    at_work.wait();
+    (0..3).for_each(|_| _ = insert(&timers, past));
+    at_work.wait();
+    timers.shutdown();
+    while count() < 14 {
+        std::thread::yield_now();
+    }
+}
+
 /// Asleep for an hour, or calling a function.
 #[test]
 fn shutdown_drops_what_waits_and_ends_the_thread() {

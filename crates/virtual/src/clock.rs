@@ -1,10 +1,12 @@
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use punctual::{Builder, Cancel, Clock, Waiter};
 use punctual_core::{Limit, Method, Nanos};
 use punctual_sim::Doing;
 
+use crate::tasks;
 use crate::turns::{Error, Turns};
 
 /// The clock of a [`Computer`](crate::Computer), on which its threads wait.
@@ -126,6 +128,38 @@ impl VirtualClock {
         Waiter::builder().clock(self.clone())
     }
 
+    /// Runs a task in virtual time: its [`punctual_timers`] sleeps, intervals and timeouts take
+    /// virtual time, as does what it waits for from other threads of the computer. Returns what
+    /// the task does.
+    ///
+    /// Sleeps of one task run beside each other, as in `join!` and `select!`. Each spins its
+    /// whole budget, 100 us by default.
+    ///
+    /// [`punctual_timers`]: https://docs.rs/punctual-timers
+    ///
+    /// # Panics
+    /// If the task waits for a day of virtual time without a sleep, and as
+    /// [all that waits](Self#panics).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use punctual_timers::{sleep, timeout};
+    /// use punctual_virtual::Computer;
+    ///
+    /// let clock = Computer::named("windows-11")?.clock();
+    /// let start = clock.now();
+    /// let slow = async { sleep(Duration::from_secs(7_200)).await };
+    /// let late = clock.block_on(timeout(Duration::from_secs(3_600), slow));
+    /// assert!(late.is_err());
+    /// assert!(clock.now() - start >= Duration::from_secs(3_600));
+    /// # Ok::<(), punctual_virtual::Error>(())
+    /// ```
+    pub fn block_on<F: Future>(&self, task: F) -> F::Output {
+        tasks::block_on(self, task)
+    }
+
     fn tick(&self) -> punctual_core::Tick<punctual_sim::SimClock> {
         self.turns.hosted(|hosted| hosted.now())
     }
@@ -161,6 +195,10 @@ impl Clock for VirtualClock {
         let instant = self.turns.tick(instant);
         self.turns.does(Doing::Spin(instant), cancel);
         self.turns.now()
+    }
+
+    fn wake_at(&self, deadline: Instant, waker: &Waker) {
+        tasks::wake_at(deadline, waker);
     }
 
     fn yield_now(&self) {

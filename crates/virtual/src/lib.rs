@@ -3,6 +3,7 @@
 mod clock;
 mod computer;
 mod scope;
+mod tasks;
 mod turns;
 
 pub use clock::VirtualClock;

@@ -2,8 +2,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 
+use punctual::with_clock;
 use punctual_sim::Doing;
 
+use crate::clock::VirtualClock;
 use crate::turns::Turns;
 
 /// Starts threads of a virtual computer; see [`Computer::scope`](crate::Computer::scope).
@@ -29,7 +31,7 @@ impl<'scope> Scope<'scope, '_> {
         let thread = self.threads.spawn(move || {
             let _ending = Ending(&turns, id);
             turns.enter(id);
-            code()
+            with_clock(VirtualClock::new(Arc::clone(&turns)), code)
         });
         self.turns.adopt(id, thread.thread().clone());
         let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,7 +94,8 @@ pub(crate) fn run<'env, T>(
             turns: Arc::clone(turns),
             started: Arc::default(),
         };
-        let result = code(&scope);
+        let clock = VirtualClock::new(Arc::clone(turns));
+        let result = with_clock(clock, || code(&scope));
         let next = || {
             let started = scope.started.lock();
             started.unwrap_or_else(PoisonError::into_inner).pop()

@@ -257,8 +257,13 @@ class Rate:
         return self._rate.remaining()
 
     def reset(self) -> None:
-        """Begins anew, now."""
+        """Begins anew: the next slot is now."""
         self._rate.reset()
+
+    @property
+    def hz(self) -> float:
+        """The rate in hertz, which `set_hz` changes."""
+        return self._rate.hz
 
     def set_hz(self, hz: float) -> None:
         """Changes the rate, in phase."""
