@@ -114,9 +114,17 @@ fn each_claim_of_an_article_names_a_row() {
     let ids: BTreeSet<_> = all().into_iter().map(|row| row.id).collect();
     for claim in articles::ALL.iter().flat_map(|article| article.claims) {
         if let Check::Row { id, .. } = claim.check {
-            assert!(id.starts_with('Z') || ids.contains(id), "{id}: {}", claim.says);
+            assert!(
+                id.starts_with('Z') || ids.contains(id),
+                "{id}: {}",
+                claim.says
+            );
         }
         let is_explained = !claim.why.is_empty();
-        assert!(is_explained || !matches!(claim.check, Check::Not), "{}", claim.says);
+        assert!(
+            is_explained || !matches!(claim.check, Check::Not),
+            "{}",
+            claim.says
+        );
     }
 }
