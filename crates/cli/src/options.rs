@@ -83,7 +83,7 @@ impl Place {
 pub(crate) struct Output {
     /// Print all tables instead of the answer
     #[arg(long, global = true, conflicts_with_all = ["tables", "markdown"])]
-    full: bool,
+    pub(crate) full: bool,
 
     /// Print these tables below the answer: words of their titles, as lateness,CPU
     #[arg(long, value_name = "NAMES", global = true, value_parser = values::list::<String>)]
@@ -91,7 +91,7 @@ pub(crate) struct Output {
 
     /// Print the answer as Markdown, for an issue or a forum
     #[arg(long, global = true)]
-    markdown: bool,
+    pub(crate) markdown: bool,
 
     /// Whether the best is in bold: on a terminal, unless NO_COLOR is set; or always, or never
     #[arg(long, value_name = "WHEN", global = true, value_enum, default_value_t)]

@@ -11,6 +11,7 @@
 //! predicts; [`doctor`] compares that with what it measures, and finds advice. [`watch`]
 //! observes how late this host's timers are, live.
 
+pub mod articles;
 pub mod doctor;
 pub mod experiments;
 mod facts;

@@ -1,6 +1,8 @@
 //! `punctual simulate`.
 
+mod article;
 pub(crate) mod list;
+pub(crate) mod validate;
 
 use std::path::PathBuf;
 
@@ -9,7 +11,6 @@ use clap::Args;
 use punctual_core::Nanos;
 use punctual_lab::chrome_trace;
 use punctual_lab::scenario::{self, Question, Scenario, shipped};
-use punctual_lab::validation::{self, Evidence};
 use punctual_record::Warning;
 use punctual_report::not_done;
 use punctual_sim::{Limits, Model, Trace};
@@ -29,8 +30,14 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<Done> {
         print(&list::text())?;
         return Ok(Done::Whole);
     }
-    if args.validate {
-        return validate();
+    if let Some(ids) = &args.validate {
+        return validate::run(ids);
+    }
+    if args.scenario.as_deref() == Some("article") {
+        return article::run(args);
+    }
+    if let Some(article) = &args.article {
+        bail!("{article} is an article: simulate article {article}");
     }
     match find(args.scenario.as_deref().unwrap_or_default())? {
         Found::Robustness => robustness(args),
@@ -156,68 +163,6 @@ fn robustness(args: &SimulateArgs) -> Result<Done> {
     })
 }
 
-/// Prints a line for each fact; whether one that binds differs is the exit
-/// code.
-fn validate() -> Result<Done> {
-    let rows = validation::rows()?;
-    let mut progress = Progress::alike(rows.len());
-    let outcomes = rows
-        .iter()
-        .map(|row| {
-            progress.step(&row.id);
-            Ok((row, row.run()?))
-        })
-        .collect::<Result<Vec<_>>>()?;
-    drop(progress);
-    let asserted = || outcomes.iter().filter(|(row, _)| row.kind.is_asserted());
-    let differ = asserted().filter(|(_, outcome)| !outcome.holds).count();
-    let fitted = asserted().filter(|(row, outcome)| outcome.holds && row.fitted.is_some());
-    let title = format!(
-        "The models against what is published: {} of {} facts hold; {} of them are fitted to their own figure. Kind: D \
-         documented, M measured, I inferred and in agreement with data; P and C are predictions and calibrations, which \
-         bind nobody; * fitted: something in the model or the program was taken from the figure itself, so that it is \
-         no evidence for the rule.",
-        asserted().count() - differ,
-        asserted().count(),
-        fitted.count(),
-    );
-    let cells = outcomes.iter().map(|(row, outcome)| {
-        let got = match row.note.as_str() {
-            "" => outcome.got.clone(),
-            note => format!("{} ({note})", outcome.got),
-        };
-        let fitted = if row.fitted.is_some() { "*" } else { "" };
-        vec![
-            format!("{} {}{fitted}", row.id, row.kind.letter()),
-            row.rule.clone(),
-            row.input.clone(),
-            format!("{}, {}", row.expected, row.tolerance),
-            got,
-            row.source.clone(),
-            verdict(row.kind, outcome.holds).to_owned(),
-        ]
-    });
-    let head = [
-        "id", "rule", "input", "expected", "got", "source", "verdict",
-    ];
-    let mut text = punctual_report::table(&title, &head, cells);
-    text.push_str("\nSources:\n");
-    for (name, source) in validation::sources()? {
-        text.push_str(&format!("  {name}: {source}\n"));
-    }
-    print(&text)?;
-    Ok(Done::of(differ == 0))
-}
-
-fn verdict(kind: Evidence, holds: bool) -> &'static str {
-    match (kind.is_asserted(), holds) {
-        (true, true) => "ok",
-        (true, false) => "differs",
-        (false, true) => "as predicted",
-        (false, false) => "not as predicted",
-    }
-}
-
 /// What its help begins with.
 pub(crate) const ABOUT: &str = "\
 Run a scenario on simulated computers, in virtual time.
@@ -237,6 +182,9 @@ pub(crate) fn after() -> String {
 Scenarios: {}, and robustness, which is `bench robustness`. A name of one of these means that; else it is the path of a \
 file.
 
+Articles: `simulate article NAME` goes through one of the four articles that punctual began with, claim by claim: \
+timers, zeroing, sleep or scheduling.
+
 Limits: a simulation is given up after {steps} steps or {samples} sleeps and readings. A file has at most 256 KiB, \
 starts at most {threads} threads and lasts at most an hour of virtual time.
 
@@ -244,6 +192,7 @@ Exit codes: 0 done and as expected, 1 something is not as expected, 2 could not 
 scenario is compared with what its sources state, and nothing fails.
 
 Examples:
+  punctual simulate article timers
   punctual simulate --list
   punctual simulate lowest-request-wins
   punctual simulate lowest-request-wins --on windows-10-2004
@@ -260,6 +209,10 @@ pub(crate) struct SimulateArgs {
     /// The name of a scenario that comes with punctual, or the path of a file (- is standard input)
     #[arg(value_name = "NAME|FILE", required_unless_present_any = ["list", "validate"])]
     pub(crate) scenario: Option<String>,
+
+    /// After `article`: which one
+    #[arg(value_name = "ARTICLE", value_parser = article::names())]
+    pub(crate) article: Option<String>,
 
     /// Run on this model, with parameters after commas, instead of those of the scenario; can be repeated
     #[arg(long, value_name = "MODEL", value_parser = model)]
@@ -285,9 +238,9 @@ pub(crate) struct SimulateArgs {
     #[arg(long, exclusive = true)]
     pub(crate) list: bool,
 
-    /// Compare the models with what is published of their systems
-    #[arg(long, exclusive = true)]
-    pub(crate) validate: bool,
+    /// Compare the models with what is published of their systems: all facts, or those of these names (V02,V10)
+    #[arg(long, value_name = "ROWS", num_args = 0.., value_delimiter = ',', exclusive = true)]
+    pub(crate) validate: Option<Vec<String>>,
 
     #[command(flatten)]
     pub(crate) output: Output,

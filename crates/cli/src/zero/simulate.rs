@@ -15,6 +15,7 @@ use punctual_zero_sim::{Job, Machine, Matrix, Preemption};
 use crate::options::Output;
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
+use crate::simulate::validate::chosen;
 use crate::values::{List, bytes, length, list, number, numbers, seed};
 use crate::{Done, files, print, say};
 
@@ -99,9 +100,9 @@ pub(crate) struct SimulateArgs {
     #[arg(long, exclusive = true)]
     pub(crate) list: bool,
 
-    /// Compare the model with what is published
-    #[arg(long, exclusive = true)]
-    pub(crate) validate: bool,
+    /// Compare the model with what is published: all figures, or those of these names (Z01,Z09)
+    #[arg(long, value_name = "ROWS", num_args = 0.., value_delimiter = ',', exclusive = true)]
+    pub(crate) validate: Option<Vec<String>>,
 
     #[command(flatten)]
     pub(crate) output: Output,
@@ -138,8 +139,8 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<Done> {
         print(&computers())?;
         return Ok(Done::Whole);
     }
-    if args.validate {
-        return validate();
+    if let Some(ids) = &args.validate {
+        return validate(ids);
     }
     match args.story {
         Some(Story::Article) => tell_article(args),
@@ -236,8 +237,9 @@ fn tell_article(args: &SimulateArgs) -> Result<Done> {
 
 /// Prints a line for each figure that the simulated pools are held against; whether one
 /// deviates that nobody has explained is the exit code.
-fn validate() -> Result<Done> {
+fn validate(ids: &[String]) -> Result<Done> {
     let Validation { sources, rows } = Validation::load();
+    let rows = chosen(rows, ids, |row| &row.id)?;
     let mut bar = Progress::alike(rows.len());
     let mut findings = Vec::new();
     for row in &rows {

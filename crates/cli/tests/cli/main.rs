@@ -2,6 +2,7 @@
 //! the workspace as a whole.
 
 mod answers;
+mod articles;
 mod bench;
 mod common;
 mod compare;

@@ -304,6 +304,11 @@ fn the_figures_in_the_documentation_are_what_the_commands_draw() {
             "docs/figures/zero-article.svg",
         ),
         (
+            "zero simulate --threads 39 --lock tas --batch 1 --arrive 1.17",
+            "zero-bursts.svg",
+            "docs/figures/zero-bursts.svg",
+        ),
+        (
             "bench --on macos --rate 144",
             "cost-144hz.svg",
             "docs/figures/cost-144hz.svg",

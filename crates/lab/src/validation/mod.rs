@@ -156,6 +156,15 @@ impl Row {
     /// # Errors
     /// The model refuses it, or there is nothing to look at.
     pub fn run(&self) -> Result<Finding, Refusal> {
+        self.run_showing(self.got.as_deref().unwrap_or_default())
+    }
+
+    /// As [`run`](Self::run), and shows these of its figures: `{1}` is the first; all of them if
+    /// `shown` is empty.
+    ///
+    /// # Errors
+    /// As of [`run`](Self::run).
+    pub fn run_showing(&self, shown: &str) -> Result<Finding, Refusal> {
         let mut figures = Vec::new();
         for run in &self.runs {
             match run {
@@ -164,17 +173,17 @@ impl Row {
                 Run::Robustness => figures.push(robustness_grows()?),
             }
         }
-        let got = match &self.got {
-            Some(text) => (1..)
-                .zip(&figures)
-                .fold(text.clone(), |text, (nth, figure)| {
-                    text.replace(&format!("{{{nth}}}"), &figure.shown)
-                }),
-            None => {
+        let got = match shown {
+            "" => {
                 let loud = figures.iter().filter(|figure| !figure.quiet);
                 let loud: Vec<_> = loud.map(|figure| figure.shown.as_str()).collect();
                 loud.join(" / ")
             }
+            text => (1..)
+                .zip(&figures)
+                .fold(text.to_owned(), |text, (nth, figure)| {
+                    text.replace(&format!("{{{nth}}}"), &figure.shown)
+                }),
         };
         Ok(Finding {
             got,

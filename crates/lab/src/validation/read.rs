@@ -29,7 +29,8 @@ macro_rules! files {
 /// What the rows share: their sources, and their words.
 const SHARED: (&str, &str) = files!["shared"][0];
 
-const ROWS: [(&str, &str); 5] = files![
+const ROWS: [(&str, &str); 6] = files![
+    "articles",
     "windows-requests",
     "windows-sleeps",
     "windows-other",

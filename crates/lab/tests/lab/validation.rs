@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use punctual_lab::articles::{self, Check};
 use punctual_lab::scenario::shipped;
 use punctual_lab::validation::{Evidence, Row, rows, sources};
 
@@ -35,6 +36,8 @@ fn every_row_holds_each_time() {
 #[test]
 fn no_row_is_missing_or_there_twice() {
     let ids: Vec<_> = all().into_iter().map(|row| row.id).collect();
+    let (of_articles, ids): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| id.starts_with('A'));
+    assert_eq!(BTreeSet::from_iter(&of_articles).len(), of_articles.len());
     let all = ids.len() + RESERVED.len();
     let named = (1..=all).map(|number| format!("V{number:02}"));
     let wanted: Vec<_> = named
@@ -49,7 +52,7 @@ fn rows_that_are_fitted_are_measured_and_say_so() {
         .into_iter()
         .filter(|row| row.fitted.is_some())
         .collect();
-    assert_eq!(fitted.len(), 17);
+    assert_eq!(fitted.len(), 18);
     assert!(
         fitted.len() * 4 <= all().len(),
         "more than a quarter is fitted"
@@ -103,4 +106,25 @@ fn every_row_that_a_scenario_names_is_there() {
 fn is_id(word: &str) -> bool {
     let number = word.strip_prefix('V');
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// Those of page zeroing are checked where the page of articles is.
+#[test]
+fn each_claim_of_an_article_names_a_row() {
+    let ids: BTreeSet<_> = all().into_iter().map(|row| row.id).collect();
+    for claim in articles::ALL.iter().flat_map(|article| article.claims) {
+        if let Check::Row { id, .. } = claim.check {
+            assert!(
+                id.starts_with('Z') || ids.contains(id),
+                "{id}: {}",
+                claim.says
+            );
+        }
+        let is_explained = !claim.why.is_empty();
+        assert!(
+            is_explained || !matches!(claim.check, Check::Not),
+            "{}",
+            claim.says
+        );
+    }
 }

@@ -266,6 +266,11 @@ impl<'r> PoolGroup<'r> {
         self.common.arrivals == Arrivals::Burst
     }
 
+    /// The time from one burst to the next, in ns.
+    pub(crate) fn every_ns(&self) -> Option<u64> {
+        self.common.every_ns
+    }
+
     pub(crate) fn in_words(&self) -> String {
         let all: Vec<String> = self.words(true).into_iter().flatten().collect();
         all.join(", ")

@@ -27,6 +27,7 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
     let first = groups.first()?;
     let ranked = first.ranked();
     let (best, worst) = (ranked.first()?, ranked.last()?);
+    sentences.splice(0..0, busy(first));
     sentences.push(format!(
         "The worst, {}, spends {} % of its CPU time waiting for its lock, and {} % zeroing.",
         worst.in_words(),
@@ -72,6 +73,19 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
         Verdict::new(sentences, next)
             .told(table, format!("{of}{counts}.{marks} GB: 1e9 bytes zeroed.")),
     )
+}
+
+/// How many CPUs the pool keeps busy that needs most, where pages come in bursts.
+fn busy(group: &PoolGroup) -> Option<String> {
+    let cpus = |cell: &Cell| cell.simulated.busy_cpus.unwrap_or_default();
+    let cells = group.cells.iter().filter(|_| group.is_in_bursts());
+    let most = cells.max_by(|a, b| cpus(a).total_cmp(&cpus(b)))?;
+    Some(format!(
+        "Zeroing keeps {} CPUs busy with {}: all of them for {} % of the time.",
+        units::ratio(cpus(most)),
+        most.in_words(),
+        units::percent(most.simulated.duty?),
+    ))
 }
 
 /// The fewest rounds whose interval holds the median with 95 %.

@@ -1,5 +1,6 @@
 //! The figures of page zeroing.
 
+mod bursts;
 mod pools;
 mod probe;
 
@@ -24,6 +25,7 @@ use crate::rows::ZeroRow;
 /// - `zero-scaling`: what pools zero per second of CPU time by their threads, a
 ///   panel per batch;
 /// - `zero-split`: where the CPU time of the largest pools went;
+/// - `zero-bursts`: how many CPUs zero at each instant, where pages come in bursts;
 /// - `zero-predicted`: what was predicted of all pools, against what came out;
 /// - `zero-probe-pages`: what a page costs, by the step;
 /// - `zero-probe-blocks`: what a MiB costs, by the size of the block.
@@ -37,6 +39,8 @@ pub(super) fn all(run: &Run<ZeroRow>) -> Vec<Figure> {
     let mut figures: Vec<Figure> = scaling.collect();
     let each = groups.iter();
     figures.extend(each.filter_map(|group| pools::split(run, group, &groups)));
+    let each = groups.iter();
+    figures.extend(each.filter_map(|group| bursts::bursts(run, group, &groups)));
     figures.extend(predicted(run, &groups, &locks));
     figures.extend(probe::probe(run));
     make_names_unique(&mut figures);

@@ -1,0 +1,249 @@
+//! `punctual simulate article NAME`.
+
+use anyhow::{Result, anyhow, bail};
+use clap::builder::PossibleValuesParser;
+use punctual_lab::articles::{self, Article, Check, Claim};
+use punctual_lab::validation;
+use punctual_report::prose;
+use punctual_report::tables::table::Table;
+use punctual_zero::validation::{Validation, Verdict};
+
+use super::SimulateArgs;
+use crate::options::refuse;
+use crate::progress::Progress;
+use crate::{Done, print};
+
+/// How wide an answer is.
+const WIDTH: usize = 80;
+
+/// The names of the articles.
+pub(super) fn names() -> PossibleValuesParser {
+    PossibleValuesParser::new(articles::ALL.map(|article| article.name))
+}
+
+pub(super) fn run(args: &SimulateArgs) -> Result<Done> {
+    let names = articles::ALL.map(|article| article.name).join(", ");
+    let Some(name) = &args.article else {
+        bail!("which article? simulate article NAME, with one of {names}");
+    };
+    let article = articles::ALL
+        .into_iter()
+        .find(|article| article.name == name);
+    let article = article.ok_or_else(|| anyhow!("the articles are {names}"))?;
+    refuse(
+        [
+            ("--on", !args.on.is_empty()),
+            ("--seed", args.seed.is_some()),
+            ("--for", args.length.is_some()),
+            ("--trace", args.trace.is_some()),
+            ("--explain", args.explain.is_some()),
+            ("--json", args.output.json.is_some()),
+            ("--plots", args.output.plots.is_some()),
+        ],
+        "for an article, whose claims are computed one by one; leave it out",
+    )?;
+    let told = tell(article)?;
+    let text = match (args.output.markdown, args.output.full) {
+        (true, _) => markdown(&told),
+        (false, true) => format!("{}\n{}", answer(article, &told), details(&told)),
+        (false, false) => {
+            let next = format!(
+                "Next: punctual simulate article {name} --full has the command of each claim."
+            );
+            let answer = answer(article, &told);
+            format!("{answer}{}\n{}", table(&told), paragraph(&next))
+        }
+    };
+    print(&text)?;
+    Ok(Done::of(
+        told.iter().all(|told| told.verdict != Found::Differs),
+    ))
+}
+
+/// A claim, and what comes out.
+struct Told {
+    claim: &'static Claim,
+    got: String,
+    verdict: Found,
+}
+
+/// Whether a claim holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    Agrees,
+    /// Something else comes out, and the reason is known.
+    Otherwise,
+    /// Something else comes out.
+    Differs,
+    /// There is no figure to compare.
+    Shown,
+    Here,
+    ByHand,
+    Not,
+}
+
+impl Found {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Agrees => "agrees",
+            Self::Otherwise | Self::Differs => "differs",
+            Self::Shown => "shown",
+            Self::Here => "measured here",
+            Self::ByHand => "by hand",
+            Self::Not => "not shown",
+        }
+    }
+}
+
+/// Computes what comes out of each claim.
+fn tell(article: &'static Article) -> Result<Vec<Told>> {
+    let (waits, pools) = (validation::rows()?, Validation::load().rows);
+    let compute = |id: &str, shown: &str| -> Result<(String, bool)> {
+        if let Some(row) = waits.iter().find(|row| row.id == id) {
+            let finding = match shown {
+                "" => row.run()?,
+                shown => row.run_showing(shown)?,
+            };
+            return Ok((finding.got, finding.holds));
+        }
+        let row = pools.iter().find(|row| row.id == id);
+        let finding = row.ok_or_else(|| anyhow!("no row {id}"))?.run()?;
+        let holds = !matches!(finding.verdict, Verdict::Deviates);
+        Ok((finding.got, holds))
+    };
+    let mut progress = Progress::alike(article.claims.len());
+    let told = article.claims.iter().map(|claim| {
+        progress.step(claim.says);
+        let nothing = |verdict| (String::new(), verdict);
+        let (got, verdict) = match claim.check {
+            Check::Row { id, shown } => match compute(id, shown)? {
+                (got, _) if !claim.why.is_empty() => (got, Found::Otherwise),
+                (got, true) => (got, Found::Agrees),
+                (got, false) => (got, Found::Differs),
+            },
+            Check::Shown => nothing(Found::Shown),
+            Check::Here => nothing(Found::Here),
+            Check::ByHand => nothing(Found::ByHand),
+            Check::Not => nothing(Found::Not),
+        };
+        Ok(Told {
+            claim,
+            got,
+            verdict,
+        })
+    });
+    told.collect()
+}
+
+/// How much of the article comes out, and what it is about.
+fn answer(article: &Article, told: &[Told]) -> String {
+    let of = |found: &[Found]| {
+        let is_so = |told: &&Told| found.contains(&told.verdict);
+        told.iter().filter(is_so).collect::<Vec<_>>()
+    };
+    let agree = of(&[Found::Agrees]);
+    let differ = of(&[Found::Otherwise, Found::Differs]);
+    let mut text = format!(
+        "{} of {} of {} come out as it states them.",
+        agree.len(),
+        prose::counted((agree.len() + differ.len()) as u64, "figure"),
+        article.title,
+    );
+    for told in &differ {
+        text += &format!(" \"{}\" differs. {}", told.claim.says, told.claim.why);
+    }
+    let rest = [
+        (of(&[Found::Shown]), "a model shows without a figure"),
+        (of(&[Found::Here]), "your computer measures"),
+        (of(&[Found::ByHand]), "take a computer with Windows"),
+        (of(&[Found::Not]), "cannot be shown"),
+    ];
+    let rest = rest.iter().filter(|(told, _)| !told.is_empty());
+    let rest: Vec<_> = rest
+        .map(|(told, what)| format!("{} {what}", told.len()))
+        .collect();
+    text += &format!(" Of the other claims {}.", prose::list(&rest));
+    format!("{}\n{}", paragraph(&text), paragraph(article.about))
+}
+
+fn paragraph(text: &str) -> String {
+    prose::lines(text, WIDTH).join("\n") + "\n"
+}
+
+/// A line for each claim that can be computed.
+fn table(told: &[Told]) -> String {
+    let told: Vec<_> = told.iter().filter(|told| !told.got.is_empty()).collect();
+    let section = Table::new("", &told)
+        .column("the article says", |told| told.claim.says)
+        .column("its figure", |told| told.claim.figure)
+        .column("comes out", |told| brief(&told.got))
+        .column("", |told| match told.verdict {
+            Found::Agrees => "",
+            other => other.word(),
+        })
+        .within(WIDTH)
+        .section();
+    section.text
+}
+
+/// The first figure, with at most three decimals.
+fn brief(got: &str) -> String {
+    let first = [", ", "; ", " / "].iter().fold(got, |text, end| {
+        text.split_once(end).map_or(text, |(first, _)| first)
+    });
+    let rounded = first.split(' ').map(|word| match word.split_once('.') {
+        Some((_, decimals)) if decimals.len() > 3 => match word.parse::<f64>() {
+            Ok(number) => format!("{number:.3}"),
+            Err(_) => word.to_owned(),
+        },
+        _ => word.to_owned(),
+    });
+    rounded.collect::<Vec<_>>().join(" ")
+}
+
+/// Each claim with its command, and why it differs.
+fn details(told: &[Told]) -> String {
+    let mut text = String::new();
+    for Told {
+        claim,
+        got,
+        verdict,
+    } in told
+    {
+        let lead = format!("{:13}  ", verdict.word());
+        text += &prose::indented(&lead, claim.says);
+        let indent = " ".repeat(lead.len());
+        if !claim.figure.is_empty() {
+            let figures = format!("The article: {}. Comes out: {got}.", claim.figure);
+            text += &prose::indented(&indent, &figures);
+        }
+        if !claim.why.is_empty() {
+            text += &prose::indented(&indent, claim.why);
+        }
+        text += &format!("{indent}punctual {}\n", claim.command);
+    }
+    text
+}
+
+/// The claims as a Markdown table.
+fn markdown(told: &[Told]) -> String {
+    let mut text =
+        "| the article says | its figure | comes out | | command |\n|---|---|---|---|---|\n"
+            .to_owned();
+    for Told {
+        claim,
+        got,
+        verdict,
+    } in told
+    {
+        let why = prose::when(!claim.why.is_empty(), || format!(": {}", claim.why));
+        text += &format!(
+            "| {} | {} | {got} | {}{why} | `{}` |\n",
+            claim.says,
+            claim.figure,
+            verdict.word(),
+            claim.command
+        );
+    }
+    text
+}

@@ -1,0 +1,86 @@
+//! The accurate-sleep article.
+
+use super::{Article, Check, otherwise, plain, row};
+
+/// The computer that frames of 17.08 to 18.30 ms agree with.
+const FRAMES: &str =
+    "bench article --on windows-10-1909,interval=1ms,base=now,wake=190us,jitter=110us --full";
+
+pub(super) const ARTICLE: Article = Article {
+    name: "sleep",
+    title: "the accurate-sleep article (2022)",
+    about: "A game loop needs waits that end on time. preciseSleep and timerSleep sleep for most of a wait, learn how late \
+            the system wakes them, and spin for the rest.",
+    claims: &[
+        row(
+            "Frames of a loop that sleeps off 1/60 s",
+            "17.08 to 18.30 ms",
+            ("A10", ""),
+            FRAMES,
+        ),
+        row("Frames of a spin loop", "16.67 ms", ("A11", ""), FRAMES),
+        row(
+            "CPU of 1000 frames: system sleep",
+            "0.0 %",
+            ("A12", "{1} %"),
+            FRAMES,
+        ),
+        row("... spinning", "99.8 %", ("A13", "{1} %"), FRAMES),
+        otherwise(
+            row("... preciseSleep", "4.8 %", ("A14", "{1} to {2} %"), FRAMES),
+            "4.0 % if a Sleep counts from the last interrupt, 6.5 % if from the call; the article does not say how long \
+             its Sleep(1) took.",
+        ),
+        otherwise(
+            row("... timerSleep", "0.4 %", ("A15", "{1} %"), FRAMES),
+            "The model's high-resolution timer ends at interrupts 0.5 ms apart, so that timerSleep spins for 0.3 ms of a \
+             frame; the article does not say how late its timer was.",
+        ),
+        row(
+            "Frames of preciseSleep",
+            "close to 16.67 ms",
+            ("V69", "{2} at most"),
+            "simulate hybrid-sleep",
+        ),
+        row(
+            "preciseSleep of 10 us and more",
+            "on time",
+            ("A16", "{1} for 10 us"),
+            "bench article --on windows-10-1909,interval=1ms",
+        ),
+        row(
+            "timerSleep of 10 us and more",
+            "on time",
+            ("A16", "{6} for 10 us"),
+            "bench article --on windows-10-1909,interval=1ms",
+        ),
+        row(
+            "CPU of waits of 5 ms, both",
+            "100 %",
+            ("A17", "{1} and {2} %"),
+            "bench article --on windows-10-1909,interval=1ms --full",
+        ),
+        row(
+            "CPU of waits of 7 ms, both",
+            "less",
+            ("A17", "{3} and {4} %"),
+            "bench article --on windows-10-1909,interval=1ms --full",
+        ),
+        row(
+            "Errors grow with a fake OS's period",
+            "they grow",
+            ("V70", "they grow"),
+            "simulate robustness",
+        ),
+        plain(
+            "All four ways of waiting, and the article's four figures as pictures",
+            "bench article --plots DIR",
+            Check::Here,
+        ),
+        plain(
+            "A low-power wait for spinning (TPAUSE, MWAITX, WFET), where the CPU has one",
+            "doctor --full",
+            Check::Here,
+        ),
+    ],
+};
