@@ -27,7 +27,7 @@ pub use witness::Witness;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use punctual_core::Nanos;
@@ -157,7 +157,9 @@ impl HostMachine {
             observed: Mutex::new(BTreeMap::new()),
         };
         self.stop.watch(&experiment.events);
-        std::thread::scope(|scope| experiment.start(scope, name, program, leads))?;
+        let ended = std::thread::scope(|scope| experiment.start(scope, name, program, leads));
+        self.stop.obey();
+        ended?;
         let observed = std::mem::take(&mut *lock(&experiment.observed));
         let threads: Vec<_> = observed.into_values().collect::<Result<_, _>>()?;
         Ok(Observations {
@@ -220,6 +222,9 @@ struct Inner {
     /// Those of the experiment under way: closing them ends whatever waits for
     /// one.
     events: Mutex<Option<Events>>,
+    /// What else is done at the request.
+    then: OnceLock<fn()>,
+    obeyed: AtomicBool,
 }
 
 impl Stop {
@@ -234,6 +239,24 @@ impl Stop {
         if let Some(events) = &*lock(&self.0.events) {
             events.close();
         }
+        if let Some(then) = self.0.then.get() {
+            then();
+        }
+    }
+
+    /// What was under way has ended, and nothing waits any more, if the end was requested.
+    pub fn obey(&self) {
+        self.0.obeyed.store(self.is_requested(), Ordering::SeqCst);
+    }
+
+    /// Whether the end was requested and what was under way has ended.
+    pub fn is_obeyed(&self) -> bool {
+        self.0.obeyed.load(Ordering::SeqCst)
+    }
+
+    /// Calls `act` at each request, of the first that is given here.
+    pub fn then(&self, act: fn()) {
+        self.0.then.get_or_init(|| act);
     }
 
     /// Whether the end was requested.

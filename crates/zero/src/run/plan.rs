@@ -202,6 +202,7 @@ impl PoolPlan {
                 Ok(())
             },
         );
+        self.stop.obey();
         ran.disturbance = witness.disturbance();
         let approximate = ground.cpu_clock.approximate;
         for (cell, tally) in self.cells.iter().zip(tallies) {
