@@ -23,7 +23,7 @@ mod timeline;
 mod witness;
 
 pub use process::ProcessCommand;
-pub use witness::Witness;
+pub use witness::{Witness, read_clocks};
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
