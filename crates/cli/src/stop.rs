@@ -93,7 +93,7 @@ static IS_PRINTING: AtomicBool = AtomicBool::new(false);
 
 /// Whether this process does what takes its time and ends by itself.
 fn is_finishing() -> bool {
-    let has_ended = STOP.get().is_some_and(Stop::is_obeyed);
+    let has_ended = STOP.get().is_some_and(Stop::has_ended);
     let is_printing = IS_PRINTING.load(Ordering::Relaxed);
     IS_WRITING.load(Ordering::Relaxed) || has_ended && !is_printing
 }

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
     let on = watch.settings.cpu;
     let cpus = on.map_or_else(allowed_cpus, |cpu| vec![cpu]);
     let over = witness.during(&cpus, || watch.follow(args, &stop, &mut printer));
-    stop.obey();
+    stop.end();
     let disturbance = witness.disturbance().map(|seen| watch.with_own(seen));
 
     let result = watch.result(args.fail_over);

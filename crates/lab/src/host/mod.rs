@@ -157,8 +157,9 @@ impl HostMachine {
             observed: Mutex::new(BTreeMap::new()),
         };
         self.stop.watch(&experiment.events);
+        self.stop.begin();
         let ended = std::thread::scope(|scope| experiment.start(scope, name, program, leads));
-        self.stop.obey();
+        self.stop.end();
         ended?;
         let observed = std::mem::take(&mut *lock(&experiment.observed));
         let threads: Vec<_> = observed.into_values().collect::<Result<_, _>>()?;
@@ -224,7 +225,8 @@ struct Inner {
     events: Mutex<Option<Events>>,
     /// What else is done at the request.
     then: OnceLock<fn()>,
-    obeyed: AtomicBool,
+    /// Whether what was under way has ended.
+    ended: AtomicBool,
 }
 
 impl Stop {
@@ -244,14 +246,19 @@ impl Stop {
         }
     }
 
-    /// What was under way has ended, and nothing waits any more, if the end was requested.
-    pub fn obey(&self) {
-        self.0.obeyed.store(self.is_requested(), Ordering::SeqCst);
+    /// Something begins that waits.
+    pub fn begin(&self) {
+        self.0.ended.store(false, Ordering::SeqCst);
     }
 
-    /// Whether the end was requested and what was under way has ended.
-    pub fn is_obeyed(&self) -> bool {
-        self.0.obeyed.load(Ordering::SeqCst)
+    /// It has ended, and nothing waits any more.
+    pub fn end(&self) {
+        self.0.ended.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether what waits has ended; not before the first of it.
+    pub fn has_ended(&self) -> bool {
+        self.0.ended.load(Ordering::SeqCst)
     }
 
     /// Calls `act` at each request, of the first that is given here.
