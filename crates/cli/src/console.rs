@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, Result};
 use punctual_record::{visible, visible_lines};
 
+use crate::stop;
+
 /// Says a line on standard error, as `println!` does on standard output. What
 /// cannot be said there is lost: it changes neither what is done nor the exit code.
 macro_rules! say {
@@ -53,7 +55,8 @@ pub(crate) fn print(text: &str) -> Result<bool> {
         let _ = write(std::io::stderr().lock(), &text);
         return Ok(true);
     }
-    write(std::io::stdout().lock(), &text).context("cannot write to standard output")
+    stop::while_printing(|| write(std::io::stdout().lock(), &text))
+        .context("cannot write to standard output")
 }
 
 /// Whether what read standard output has gone, as a pipe tells before anything is

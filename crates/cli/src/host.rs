@@ -44,7 +44,9 @@ pub(crate) fn process() -> Option<Result<Done>> {
 /// Is one process of an experiment, for whoever started it with
 /// [`host_machine`].
 fn run_program() -> Result<Done> {
-    let machine = host_machine(stop::on_ctrl_c()?)?;
+    let stop = stop::on_ctrl_c()?;
+    stop::end_after(&stop);
+    let machine = host_machine(stop)?;
     let input = BufReader::new(std::io::stdin());
     served(machine.serve(input, &mut std::io::stdout().lock()))
 }
@@ -53,6 +55,7 @@ fn run_program() -> Result<Done> {
 /// [`page_process`].
 fn run_pages() -> Result<Done> {
     let stop = stop::on_ctrl_c()?;
+    stop::end_after(&stop);
     let input = BufReader::new(std::io::stdin());
     served(probe::serve(input, &mut std::io::stdout().lock(), &stop))
 }

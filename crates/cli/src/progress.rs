@@ -27,7 +27,7 @@ impl Progress {
     /// Of so many batches that take `all` together.
     pub(crate) fn new(batches: usize, all: Nanos) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
-            let template = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}");
+            let template = ProgressStyle::with_template("{bar:30} {pos}/{len} {wide_msg}");
             let mut style = template.unwrap_or_else(|_| ProgressStyle::default_bar());
             if !has_blocks(|name| std::env::var(name).ok()) {
                 style = style.progress_chars("#>-");

@@ -193,13 +193,15 @@ impl Outputs {
         json: impl FnOnce() -> String,
         figures: impl FnOnce() -> Vec<Figure>,
     ) -> Result<()> {
-        if let Some(to) = self.json {
-            to.write(&json())?;
-        }
-        match &self.plots {
-            Some(plots) => files::write_figures(plots, &figures()),
-            None => Ok(()),
-        }
+        stop::while_writing(|| {
+            if let Some(to) = self.json {
+                to.write(&json())?;
+            }
+            match &self.plots {
+                Some(plots) => files::write_figures(plots, &figures()),
+                None => Ok(()),
+            }
+        })
     }
 
     /// Prints `text`, and writes `run` and its figures. Where the machine failed, that is
@@ -211,9 +213,10 @@ impl Outputs {
         {
             bail!("{why}");
         }
-        let printed = print(text);
-        self.write(run)?;
-        printed?;
+        // Printing takes as long as its reader likes.
+        let written = self.write(run);
+        print(text)?;
+        written?;
         if let Some(why) = failed {
             bail!("it ended before its end, and what was measured is kept: {why}");
         }

@@ -1,13 +1,21 @@
 //! Ctrl-C and termination end a measurement and keep what it has, or end what
 //! is held and bring back what was.
+//!
+//! A wait may never end, as where a clock stands still, and neither may the reader of a pipe take
+//! what is printed. A second Ctrl-C therefore ends the process at once, and a termination after a
+//! second, unless its waits have ended and it puts its results together or writes them.
 
+use std::process::exit;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
 use punctual_core::Nanos;
 use punctual_lab::host::Stop;
+use punctual_os::signals::{self, Ask};
 
 use crate::values::length;
 use crate::{console, files};
@@ -18,8 +26,115 @@ static STOP: OnceLock<Stop> = OnceLock::new();
 /// Is requested when the user wants an end.
 pub(crate) fn on_ctrl_c() -> Result<Stop> {
     let stop = STOP.get_or_init(Stop::new);
-    ctrlc::set_handler(|| stop.request()).context("cannot listen for Ctrl-C")?;
+    listen(|| stop.request())?;
     Ok(stop.clone())
+}
+
+/// Is called whenever the user wants an end, and sees to it that there is one.
+fn listen(wanted: impl Fn() + Send + 'static) -> Result<()> {
+    let mut asked = Asked::default();
+    let answer = move |ask| match asked.answer(ask) {
+        Answer::AtOnce => exit(INTERRUPTED),
+        Answer::InTime(begin) => {
+            if begin {
+                end_within(GRACE, TERMINATED);
+            }
+            wanted();
+        }
+    };
+    signals::on_ask(answer).map_err(anyhow::Error::msg)
+}
+
+/// What was asked so far.
+#[derive(Default)]
+struct Asked {
+    at_all: bool,
+    to_terminate: bool,
+}
+
+/// What to do when the user wants an end.
+#[derive(Debug, PartialEq)]
+enum Answer {
+    /// To end now.
+    AtOnce,
+    /// To end what is under way; whether there is a limit for that from now on.
+    InTime(bool),
+}
+
+impl Asked {
+    fn answer(&mut self, ask: Ask) -> Answer {
+        let before = std::mem::replace(&mut self.at_all, true);
+        match ask {
+            Ask::Interrupt if before => Answer::AtOnce,
+            Ask::Interrupt => Answer::InTime(false),
+            Ask::Terminate => Answer::InTime(!std::mem::replace(&mut self.to_terminate, true)),
+        }
+    }
+}
+
+/// What a termination leaves to end in, so that it takes no more than a second.
+const GRACE: Duration = Duration::from_millis(900);
+
+/// What results that are put together or written get beyond that: a disk may be slow.
+const FINISHING_MOST: Duration = Duration::from_secs(10);
+
+/// What a process that its starter has left gets to end by itself.
+const ORPHAN: Duration = Duration::from_secs(5);
+
+/// Exit codes of processes that a signal ends, as shells have them: 128 and its number.
+const INTERRUPTED: i32 = 130;
+const TERMINATED: i32 = 143;
+
+/// Whether results are being written.
+static IS_WRITING: AtomicBool = AtomicBool::new(false);
+
+/// Whether somebody has to read before this process goes on.
+static IS_PRINTING: AtomicBool = AtomicBool::new(false);
+
+/// Whether this process does what takes its time and ends by itself.
+fn is_finishing() -> bool {
+    let has_ended = STOP.get().is_some_and(Stop::has_ended);
+    let is_printing = IS_PRINTING.load(Ordering::Relaxed);
+    IS_WRITING.load(Ordering::Relaxed) || has_ended && !is_printing
+}
+
+/// Writes results, in which a termination waits for them.
+pub(crate) fn while_writing<T>(write: impl FnOnce() -> T) -> T {
+    IS_WRITING.store(true, Ordering::Relaxed);
+    let written = write();
+    IS_WRITING.store(false, Ordering::Relaxed);
+    written
+}
+
+/// Prints, in which no termination waits for the reader.
+pub(crate) fn while_printing<T>(print: impl FnOnce() -> T) -> T {
+    IS_PRINTING.store(true, Ordering::Relaxed);
+    let printed = print();
+    IS_PRINTING.store(false, Ordering::Relaxed);
+    printed
+}
+
+/// Ends this process when `stop` is requested and it has not ended soon: the process that started it
+/// may be gone.
+pub(crate) fn end_after(stop: &Stop) {
+    stop.then(|| end_within(ORPHAN, TERMINATED));
+}
+
+/// A thread that cannot be started is no reason to go on.
+fn end_within(length: Duration, code: i32) {
+    const LOOK: Duration = Duration::from_millis(50);
+    let wait = move || {
+        std::thread::sleep(length);
+        let mut left = FINISHING_MOST;
+        while is_finishing() && !left.is_zero() {
+            std::thread::sleep(LOOK);
+            left = left.saturating_sub(LOOK);
+        }
+        exit(code)
+    };
+    if std::thread::Builder::new().spawn(wait).is_err() {
+        exit(code);
+    }
 }
 
 /// Ends a measurement of which nothing is kept, and whose report nobody reads any
@@ -50,7 +165,7 @@ impl End {
             // The other side is gone when nobody waits any more.
             let _ = tell.send(());
         };
-        ctrlc::set_handler(handler).context("cannot listen for Ctrl-C")?;
+        listen(handler)?;
         let (lengths, asked) = channel::<Option<Nanos>>();
         let (answer, wanted) = channel();
         let wait = move || {
@@ -99,5 +214,33 @@ fn is_wanted(end: &Receiver<()>, length: Option<Nanos>) -> bool {
     match length {
         Some(length) => end.recv_timeout(length.into()) != Err(RecvTimeoutError::Timeout),
         None => end.recv().is_ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_ctrl_c_ends_at_once_and_a_termination_in_time() {
+        use Answer::{AtOnce, InTime};
+        use Ask::{Interrupt, Terminate};
+        for (asks, answers) in [
+            (
+                [Interrupt, Interrupt, Interrupt],
+                [InTime(false), AtOnce, AtOnce],
+            ),
+            (
+                [Terminate, Terminate, Interrupt],
+                [InTime(true), InTime(false), AtOnce],
+            ),
+            (
+                [Interrupt, Terminate, Terminate],
+                [InTime(false), InTime(true), InTime(false)],
+            ),
+        ] {
+            let mut asked = Asked::default();
+            assert_eq!(asks.map(|ask| asked.answer(ask)), answers);
+        }
     }
 }

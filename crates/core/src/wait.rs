@@ -109,6 +109,9 @@ pub enum Reason {
     /// A spin reached its instant, and had offered the CPU to other threads that wait
     /// ([`Crowd`](crate::crowd::Crowd)). If it is late others ran meanwhile.
     Shared,
+    /// The block lasted as long as was asked by the system's clock, and the machine's clock stood
+    /// still meanwhile: no wait reaches its deadline.
+    Standstill,
 }
 
 /// What became of a step.

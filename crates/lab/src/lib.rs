@@ -28,6 +28,7 @@ pub mod sweep;
 pub mod timer_rule;
 mod trace;
 pub mod validation;
+pub mod wall_clock;
 pub mod watch;
 
 pub use facts::{host_cores, host_facts, model_facts, robustness_facts};

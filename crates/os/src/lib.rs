@@ -5,8 +5,8 @@
 //! blocks with any call that this system has, to compare them; what is known of the
 //! machine, [`facts`], [`probe`], [`thread`]; what something costs, [`meter`] and
 //! [`usage`]; what others do to a measurement, [`processes`] that run beside it,
-//! [`cgroups`] that limit it, [`stops`]; and [`program`], which starts one in the place
-//! of this.
+//! [`cgroups`] that limit it, [`stops`], [`signals`] that end it; and [`program`], which
+//! starts one in the place of this.
 //!
 //! Each module is one concern, which says in one place what each system has of it; what a
 //! system does not have is `None` or an error that says so. The crate is for Unix and Windows.
@@ -35,6 +35,7 @@ pub mod probe;
 pub mod processes;
 pub mod program;
 pub mod quick;
+pub mod signals;
 pub mod slack;
 pub mod stops;
 pub mod thread;

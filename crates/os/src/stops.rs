@@ -7,6 +7,7 @@
 use crate::clock::Tick;
 use punctual_core::Nanos;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// When the process went on, in nanoseconds of the clock; zero for never.
 static ENDS: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
@@ -48,6 +49,16 @@ extern "C" fn went_on(_signal: libc::c_int) {
 pub fn ends() -> Vec<Tick> {
     let ends = ENDS.iter().map(|end| end.load(Ordering::Acquire));
     ends.filter(|&end| end > 0).map(Tick::from_ns).collect()
+}
+
+/// The time of day, in nanoseconds since 1970 in UTC; a time that does not fit is the nearest that
+/// does.
+pub fn time_of_day_ns() -> i64 {
+    let signed = |length: Duration| i64::try_from(length.as_nanos()).unwrap_or(i64::MAX);
+    match SystemTime::now().duration_since(UNIX_EPOCH) {
+        Ok(since) => signed(since),
+        Err(before) => -signed(before.duration()),
+    }
 }
 
 /// How long this computer was suspended since it started, where that is told.

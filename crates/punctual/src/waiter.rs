@@ -93,6 +93,8 @@ pub(crate) const TIMER: Method = if cfg!(windows) {
 /// So long before the deadline the caller's code goes on spinning, on its own clock: long
 /// enough to be in the cache when the deadline comes.
 const LAST: Nanos = Nanos::from_us(2);
+/// So many readings of the clock take many times as long, unless it stands still.
+const MANY: u32 = 1 << 13;
 /// How often a spin looks whether it was cancelled.
 const LOOK: Nanos = Nanos::from_us(20);
 
@@ -394,6 +396,7 @@ impl Waiter {
         if near.end != End::Near {
             return near;
         }
+        let mut spins = 0_u32;
         loop {
             // Subtracted each time, so that this too is in the cache when it counts.
             if let Some(late) = passed(deadline, Instant::now()) {
@@ -401,6 +404,10 @@ impl Waiter {
                 return near.overrun(self.overrun);
             }
             std::hint::spin_loop();
+            spins = spins.wrapping_add(1);
+            if spins % MANY == 0 && clock::stands(clock::now()) {
+                return near.overrun(Nanos::ZERO);
+            }
         }
     }
 
@@ -439,7 +446,7 @@ impl Waiter {
         let cancel = stops.cancel;
         let goal = Goal::until(anchor.tick(deadline));
         let mut now = anchor.tick(begin);
-        let mut outcome = Outcome::default();
+        let (mut outcome, mut yields) = (Outcome::default(), 0_u32);
         let mut step = self.strategy.next(&goal, &Turn::Begin(now));
         loop {
             let mut cpu = None;
@@ -464,6 +471,11 @@ impl Waiter {
                     match &self.clock {
                         None => std::thread::yield_now(),
                         Some(clock) => clock.yield_now(),
+                    }
+                    yields = yields.wrapping_add(1);
+                    if yields % MANY == 0 && self.clock.is_none() && clock::stands(clock::now()) {
+                        outcome.end = self.outlast(goal.deadline, stops);
+                        return outcome;
                     }
                     (Nanos::ZERO, Reason::Ran)
                 }
@@ -498,11 +510,29 @@ impl Waiter {
                 outcome.end = End::Cancelled;
                 return outcome;
             }
+            if reason == Reason::Standstill {
+                outcome.end = self.outlast(goal.deadline - asked, stops);
+                return outcome;
+            }
             if stops.by_signals && reason == Reason::Interrupted {
                 outcome.end = End::Interrupted;
                 return outcome;
             }
             step = self.strategy.next(&goal, &Turn::Woke(wake));
+        }
+    }
+
+    /// Waits for what is left until `rest` where the clock stands still, and returns how the wait
+    /// ended. Nothing is learned from that.
+    #[cold]
+    fn outlast(&mut self, rest: Tick, stops: Stops<'_>) -> End {
+        loop {
+            match self.nap.until(rest, self.slack, stops.cancel) {
+                Reason::Event => return End::Cancelled,
+                Reason::Interrupted if stops.by_signals => return End::Interrupted,
+                Reason::Interrupted => {}
+                _ => return End::Deadline,
+            }
         }
     }
 

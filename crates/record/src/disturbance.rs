@@ -37,12 +37,28 @@ pub struct Disturbance {
     /// How the quota stopped it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttled: Option<Throttled>,
+    /// The counter of throttled time fell, so that it is not used.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub throttled_fell: bool,
     /// Waits that are left out, because this process was stopped in them.
     #[serde(default, skip_serializing_if = "OwnStops::is_empty")]
     pub own_stops: OwnStops,
     /// How long the computer was suspended meanwhile.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub suspended_ns: u64,
+    /// By how much the time of day was set meanwhile, the first hundred times.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clock_steps: Vec<ClockStep>,
+}
+
+/// The time of day was set forward or back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ClockStep {
+    /// When that was noticed, counted from the first look at the clocks.
+    pub at_ns: u64,
+    /// By how much; negative is back.
+    pub by_ns: i64,
 }
 
 /// What no counter of stolen time can show.

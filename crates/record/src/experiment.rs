@@ -423,16 +423,21 @@ pub struct Watch {
     pub failed: Option<bool>,
     /// How long it lasted.
     pub elapsed_ns: u64,
-    /// The lateness of all waits: the upper end of each bin, and how many lie in it.
+    /// The lateness of all deadlines: the upper end of each bin, and how many lie in it.
     pub histogram_late_ns: Vec<(u64, u64)>,
     /// The hiccups, the first of too many.
     pub hiccups: Vec<Hiccup>,
-    /// How many there were by cause.
+    /// How many there were by cause; beside them, waits in which punctual itself was stopped.
     pub hiccups_by_cause: BTreeMap<String, u64>,
-    /// How many there were.
+    /// How many there were, without those in which punctual itself was stopped.
     pub hiccups_in_all: u64,
-    /// Waits of which nothing is known, as they were not collected in time.
+    /// Deadlines of which nothing is known, as they were not collected in time.
     pub lost_waits: u64,
+    /// Deadlines that were waited for. The others of `late_ns` and of the histogram were missed, and
+    /// each is as late as it was when it was given up. Files of older versions do not have it: their
+    /// lateness leaves out missed deadlines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<u64>,
 }
 
 /// A wait that was later than the threshold; `None` is what the OS does not count.

@@ -23,6 +23,7 @@ mod late;
 mod learned;
 mod not_done;
 pub mod published;
+mod punctuality;
 pub mod regimes;
 mod run;
 mod scenario;
@@ -32,17 +33,20 @@ mod visible;
 
 pub use compare::RunRow;
 pub use cost::{Cost, NAP_PENALTIES_NS, Round, WEIGHTS, Weights};
-pub use disturbance::{CpuQuota, Disturbance, OtherProcess, OwnStops, StealDoubt, Throttled};
+pub use disturbance::{
+    ClockStep, CpuQuota, Disturbance, OtherProcess, OwnStops, StealDoubt, Throttled,
+};
 pub use experiment::{Experiment, OfExperiment, OfLength};
 pub use findings::{
     Advice, Allowance, Change, Diagnosis, DoctorFindings, Doubt, Expectation, Fact, FoundTier,
     Ground, Judgement, LatencyTier, NoRule, Remedy, Untold, Verdict,
 };
-pub use histogram::Histogram;
+pub use histogram::{Histogram, steps_up_to};
 pub use interval::Interval;
 pub use late::{CAP_NS, Late, Mode, median, modes, nearest_rank, percentile};
 pub use learned::{Estimate, Learned, LearnedCall, LearnedClass};
 pub use not_done::NotDone;
+pub use punctuality::Punctuality;
 #[cfg(feature = "schema")]
 pub use run::schema;
 pub use run::{

@@ -243,7 +243,8 @@ pub struct Measurement {
     /// The model on which it was simulated beside measurements of another machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated_on: Option<String>,
-    /// How late the waits ended; n is 0 where nothing waited.
+    /// How late the waits ended; n is 0 where nothing waited. Of a watch also how late missed
+    /// deadlines were given up.
     #[serde(default)]
     pub late_ns: Late,
     /// The share of the waits that ended more than 1 ms late, where that was

@@ -4,8 +4,8 @@
 use punctual_core::Nanos;
 use punctual_record::experiment::{Cause, Deadlines, Hiccup, Pace, RanMeanwhile};
 use punctual_record::{
-    CpuQuota, Disturbance, Late, MachineFacts, Measurement, NotDone, OfExperiment, OtherProcess,
-    StealDoubt, Warning,
+    ClockStep, CpuQuota, Disturbance, Late, MachineFacts, Measurement, NotDone, OfExperiment,
+    OtherProcess, StealDoubt, Warning,
 };
 
 use crate::{prose, select};
@@ -205,6 +205,20 @@ pub fn disturbed(seen: &Disturbance) -> Vec<Warning> {
             "Report it to whoever runs the hypervisor; `steal` in /proc/stat is wrong for every program.",
         );
     }
+    if seen.throttled_fell {
+        warn(
+            "The kernel's counter of the time for which the cgroup's quota stopped this process fell. No figure here uses it."
+                .to_owned(),
+            "Measure again: the group may have been made anew, or what is mounted there is not the kernel's.",
+        );
+    }
+    if !seen.clock_steps.is_empty() {
+        warn(
+            clock_steps(&seen.clock_steps),
+            "None is needed for lateness, which a clock without steps measures. Time synchronisation sets the time of day \
+             (chronyc tracking), and so does a virtual machine after a pause.",
+        );
+    }
     if !seen.own_stops.is_empty() {
         warn(
             format!(
@@ -228,6 +242,25 @@ pub fn disturbed(seen: &Disturbance) -> Vec<Warning> {
         );
     }
     warnings
+}
+
+/// The steps of the wall clock: `The time of day was set 3 times meanwhile, by +400 ms, ...`.
+fn clock_steps(steps: &[ClockStep]) -> String {
+    const NAMED: usize = 5;
+    let named = prose::list(steps.iter().take(NAMED).map(clock_step));
+    let more = steps.len().saturating_sub(NAMED);
+    format!(
+        "The time of day was set {} meanwhile: by {named}{}.",
+        prose::counted(steps.len() as u64, "time"),
+        prose::when(more > 0, || format!(", and {more} more"))
+    )
+}
+
+/// By how much the wall clock was set: `+400 ms`.
+pub fn clock_step(step: &ClockStep) -> String {
+    let sign = if step.by_ns < 0 { '-' } else { '+' };
+    let ms = step.by_ns.unsigned_abs().saturating_add(500_000) / 1_000_000;
+    format!("{sign}{}", Nanos::from_ms(ms))
 }
 
 /// What happened, and all warnings, without the names of other processes.
@@ -394,6 +427,30 @@ mod tests {
                 "The kernel's counter of time stolen from CPU 1 is unbelievable: it fell. No figure here uses it."
             ]
         );
+    }
+
+    #[test]
+    fn steps_of_the_wall_clock_and_a_fallen_counter_are_said() {
+        let step = |by_ms: i64| ClockStep {
+            at_ns: 1,
+            by_ns: by_ms * 1_000_000 - 3,
+        };
+        let seen = |steps_ms: &[i64]| Disturbance {
+            clock_steps: steps_ms.iter().map(|by_ms| step(*by_ms)).collect(),
+            ..quiet()
+        };
+        assert_eq!(
+            says(&seen(&[400, 400, 400, -1_200, 3_600_000])),
+            [
+                "The time of day was set 5 times meanwhile: by +400 ms, +400 ms, +400 ms, -1.2 s, +3600 s."
+            ]
+        );
+        assert!(says(&seen(&[-500; 100]))[0].ends_with(", -500 ms, and 95 more."));
+        let fell = Disturbance {
+            throttled_fell: true,
+            ..quiet()
+        };
+        assert!(says(&fell)[0].ends_with("fell. No figure here uses it."));
     }
 
     #[test]

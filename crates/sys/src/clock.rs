@@ -44,6 +44,22 @@ pub fn now() -> Tick {
     Tick::from_ns(platform::now_ns())
 }
 
+/// Whether the clock has stood at `shown` for a tenth of a second by another clock, since this was
+/// first asked. For waits that see no progress; under libfaketime a clock may stand for ever.
+///
+/// # Platform notes
+/// Linux, which has a clock that nothing replaces. Elsewhere false.
+#[cold]
+pub fn stands(shown: Tick) -> bool {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    return crate::nap::kernel_clock::stands(shown);
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    {
+        let _ = shown;
+        false
+    }
+}
+
 /// The name of the system call behind [`now`].
 pub fn name() -> &'static str {
     platform::NAME

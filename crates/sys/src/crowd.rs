@@ -50,12 +50,18 @@ pub fn spin_until(
 /// Offers the CPU again and again until `end`, or until a busy thread took it.
 #[cold]
 fn share(from: Tick, end: Tick, is_over: impl Fn() -> bool) -> (Tick, Spun) {
-    let mut now = from;
+    /// So many offers, with no time passing, are too many.
+    const MANY: u32 = 1 << 10;
+    let (mut now, mut offers) = (from, 0_u32);
     while now < end && !is_over() {
         std::thread::yield_now();
         let before = std::mem::replace(&mut now, clock::now());
         if !CROWD.offered(now.as_ns(), now.since(before)) {
             return (now, Spun::Lost);
+        }
+        offers = offers.wrapping_add(1);
+        if offers % MANY == 0 && clock::stands(now) {
+            return (end, Spun::Lost);
         }
     }
     (now, Spun::Shared)

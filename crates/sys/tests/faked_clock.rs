@@ -10,7 +10,11 @@ use libc::{c_int, c_long, clockid_t, timespec};
 use punctual_core::{Nanos, Reason};
 use punctual_sys::clock;
 use punctual_sys::nap::{Cancel, Nap, Slack};
+use punctual_sys::spin;
 use std::sync::atomic::{AtomicI64, Ordering};
+
+/// Where the faked clock stands, in ns; 0 where it goes on.
+static STANDS: AtomicI64 = AtomicI64::new(0);
 
 /// What the faked clock shows when the kernel's shows nothing, in ns, and its rate.
 static OFFSET: AtomicI64 = AtomicI64::new(0);
@@ -24,7 +28,10 @@ extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
         // SAFETY: the call has written it.
         let time = unsafe { &mut *time };
         let ns = time.tv_sec * 1_000_000_000 + time.tv_nsec;
-        let ns = ns * RATE.load(Ordering::Relaxed) + OFFSET.load(Ordering::Relaxed);
+        let ns = match STANDS.load(Ordering::Relaxed) {
+            0 => ns * RATE.load(Ordering::Relaxed) + OFFSET.load(Ordering::Relaxed),
+            stands => stands,
+        };
         (time.tv_sec, time.tv_nsec) = (ns / 1_000_000_000, ns % 1_000_000_000);
     }
     answer
@@ -106,5 +113,58 @@ fn a_clock_that_runs_a_hundred_times_faster() {
         OFFSET.store(-99 * kernel_ns(), Ordering::Relaxed);
         RATE.store(100, Ordering::Relaxed);
         each_kind_of_nap_ends();
+    });
+}
+
+/// Naps, each alone as long as it is, and spins.
+fn waits_end_on_a_clock_that_stands(refused: &[c_long]) {
+    refuse(refused, libc::EPERM);
+    let cancel = Cancel::new();
+    let mut nap = Nap::new();
+    for cancel in [None, Some(&cancel)] {
+        for length in [3, 25, 150].map(Nanos::from_ms) {
+            let (deadline, begun) = (clock::now() + length, kernel_ns());
+            while nap.until(deadline, Slack::PerNap, cancel) != Reason::Standstill {}
+            assert!(kernel_ns() - begun >= length.as_ns() as i64);
+            assert!(clock::now() < deadline);
+        }
+        nap.ordinary(Nanos::from_ms(2), cancel);
+    }
+    let deadline = clock::now() + Nanos::from_us(500);
+    assert_eq!(spin::until(deadline), deadline);
+    cancel.cancel();
+    let far = clock::now() + Nanos::from_secs(3_600);
+    assert_eq!(nap.until(far, Slack::PerNap, Some(&cancel)), Reason::Event);
+}
+
+/// As `faketime '2020-01-01 00:00:00'`.
+#[test]
+fn a_clock_that_stands_from_the_beginning() {
+    apart("a_clock_that_stands_from_the_beginning", || {
+        STANDS.store(YEAR_NS, Ordering::Relaxed);
+        waits_end_on_a_clock_that_stands(&[]);
+        waits_end_on_a_clock_that_stands(&[FUTEX]);
+    });
+}
+
+/// Short naps, after which the clock is not compared for as long as no time passes.
+#[test]
+fn a_clock_that_stops_and_goes_on() {
+    apart("a_clock_that_stops_and_goes_on", || {
+        naps_end(&[]);
+        STANDS.store(kernel_ns(), Ordering::Relaxed);
+        waits_end_on_a_clock_that_stands(&[]);
+        STANDS.store(0, Ordering::Relaxed);
+        each_kind_of_nap_ends();
+    });
+}
+
+/// Nothing but spins.
+#[test]
+fn spins_end_on_a_clock_that_stands() {
+    apart("spins_end_on_a_clock_that_stands", || {
+        STANDS.store(YEAR_NS, Ordering::Relaxed);
+        let deadline = clock::now() + Nanos::from_us(3);
+        assert_eq!(spin::until(deadline), deadline);
     });
 }

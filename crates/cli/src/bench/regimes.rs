@@ -56,6 +56,7 @@ pub(super) fn run(bench: &BenchArgs, args: &RegimesArgs) -> Result<Done> {
     announce(&plan);
     let witness = Witness::default();
     let measured = measure(&plan, &mut run, &stop, &witness, outputs.json.as_ref());
+    stop.end();
     run.failed = measured.err().map(|why| format!("{why:#}"));
     run.interrupted = stop.is_requested() || run.failed.is_some();
     let setting = Setting {

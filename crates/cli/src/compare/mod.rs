@@ -1,5 +1,6 @@
 //! `punctual compare`.
 
+pub(crate) mod judge;
 pub(crate) mod rule;
 
 use std::collections::BTreeMap;
@@ -48,7 +49,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
     // Whatever is refused is refused before anything is printed or made.
     have_something_in_common(args.files.len(), &compared)?;
     for rule in &args.fail_if {
-        compared.rules.extend(rule::judge(rule, &compared)?);
+        compared.rules.extend(judge::judge(rule, &compared)?);
     }
     let outputs = Outputs::new(&args.output)?;
     let text = args.output.shown(
@@ -107,13 +108,18 @@ pub(crate) fn after() -> String {
     format!(
         "\
 Rules: [SELECTOR:]METRIC > VALUE, or >=. A rule says what fails: for GB zeroed, of which more is better, < or <=.
+       [SELECTOR:]late > LENGTH at most MANY fails if more deadlines than that were later.
   SELECTOR  EXPERIMENT or EXPERIMENT/SUBJECT, with * for any text, and
             @PARAM=VALUE for those with that parameter:
             sleep/usleep@asked=1ms, pace/adaptive-*@rate=60
   METRIC    {}
   VALUE     a length (500us), per cent for cpu (5%), GB per second for GB
             zeroed (5GB/s), or a factor of the first file's number (1.2x)
-In the name of a metric late_ can be left out. With several files, all but the first are judged. A value is exceeded by the number itself. A factor is exceeded only \
+  MANY      deadlines, also of `missed` and `hiccups`: 20, or 1%
+Of waits at a rate, `missed` are the deadlines that had passed before their wait began, and per cent are of all \
+deadlines. The lateness of a watch is of all deadlines, missed ones included. That of bench and of scenarios is of waits, \
+so judge `missed` beside it; `late > LENGTH at most MANY` counts the missed ones as later. In the name of a metric late_ \
+can be left out. With several files, all but the first are judged. A value is exceeded by the number itself. A factor is exceeded only \
 if the whole interval of the ratio lies beyond it; if a part of it does, or if the one or the other has fewer than six \
 rounds of it, the rule is inconclusive. What a file has not measured is not judged; a rule that finds nothing to judge is an error.
 
@@ -124,6 +130,7 @@ Examples:
   punctual compare linux.json --published
   punctual compare a.json b.json --fail-if 'late_p50 > 1.2x'
   punctual compare a.json b.json --fail-if 'pace/spin@rate=60: late_p99 > 1ms'
+  punctual compare a.json b.json --fail-if 'pace/*: late > 1ms at most 1 %'
   punctual compare a.json b.json --fail-if 'zero-pool/mcs: gb_per_cpu_s < 0.9x'
   punctual compare a.json b.json --json comparison.json --plots figures",
         metrics

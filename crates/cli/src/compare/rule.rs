@@ -1,16 +1,11 @@
-//! Rules for CI, `sleep/usleep@asked=1ms: late_p50 > 1.2x` or `gb_per_cpu_s < 0.8x`, and what comes of
-//! them.
+//! Rules for CI, `sleep/usleep@asked=1ms: late_p50 > 1.2x`, `late > 1ms at most 1 %` or `gb_per_cpu_s < 0.8x`.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use anyhow::{Result, bail};
 use punctual_core::Nanos;
 use punctual_record::Value;
-use punctual_record::compare::{
-    Cell, Comparison, Estimate, Judgement, Metric, Missing, Quantity, Ratio, Row, RuleOutcome,
-};
+use punctual_record::compare::{Metric, Quantity, Row};
 use punctual_report::prose;
 
 use super::metrics;
@@ -21,9 +16,35 @@ pub(crate) struct Rule {
     /// In the words of the user.
     text: String,
     selector: Selector,
-    pub(crate) metric: Metric,
-    beyond: Beyond,
+    pub(crate) of: Judged,
+    pub(super) beyond: Beyond,
     pub(crate) limit: Limit,
+}
+
+/// What a rule is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Judged {
+    /// A number.
+    Metric(Metric),
+    /// The deadlines that are later than so much.
+    LaterThan(Nanos),
+}
+
+impl Judged {
+    /// As the user writes it.
+    pub(super) fn name(self) -> String {
+        match self {
+            Self::Metric(metric) => metric.name.to_owned(),
+            Self::LaterThan(length) => format!("late > {length}"),
+        }
+    }
+
+    pub(super) fn quantity(self) -> Quantity {
+        match self {
+            Self::Metric(metric) => metric.quantity,
+            Self::LaterThan(_) => Quantity::Deadlines,
+        }
+    }
 }
 
 /// Where a rule applies.
@@ -35,9 +56,9 @@ struct Selector {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Beyond {
+pub(super) struct Beyond {
     /// `<` or `<=`: it forbids what is low.
-    is_low: bool,
+    pub(super) is_low: bool,
     /// `>=` or `<=`: it forbids the limit too.
     with_limit: bool,
 }
@@ -46,12 +67,14 @@ struct Beyond {
 pub(crate) enum Limit {
     /// Nanoseconds, a share, or GB per second.
     Value(f64),
+    /// So many deadlines.
+    Count(f64),
     /// So many times the first run's number.
     Factor(f64),
 }
 
 impl Beyond {
-    fn holds(self, value: f64, limit: f64) -> bool {
+    pub(super) fn holds(self, value: f64, limit: f64) -> bool {
         let is_beyond = match self.is_low {
             true => value < limit,
             false => value > limit,
@@ -83,6 +106,9 @@ impl fmt::Display for Rule {
 const GRAMMAR: &str =
     "a rule is [SELECTOR:]METRIC > VALUE, as `sleep/*: late_p50 > 1.2x`, or < where more is better";
 
+/// What stands between a length and how many deadlines may be later.
+const AT_MOST: &str = " at most ";
+
 impl FromStr for Rule {
     type Err = String;
 
@@ -98,25 +124,70 @@ impl FromStr for Rule {
         };
         // Subjects have colons, too: `system:method=timerfd`.
         let (selector, metric) = what.rsplit_once(':').unwrap_or(("*", what));
-        let metric = metric_of(metric.trim())?;
-        if metric.more_is_better != is_low {
-            let (which, signs) = match is_low {
-                true => ("less", "`>` or `>=`"),
-                false => ("more", "`<` or `<=`"),
-            };
-            return Err(format!(
-                "{which} {} is better, and a rule says what fails; give {signs}",
-                metric.name
-            ));
-        }
+        let (metric, value) = (metric.trim(), value.trim());
+        let (of, limit) = match metric {
+            "late" => deadlines_later(value, !is_low && !with_limit)?,
+            _ => {
+                let metric = metric_of(metric)?;
+                has_its_sign(metric, is_low)?;
+                (Judged::Metric(metric), limit_of(metric, value)?)
+            }
+        };
         Ok(Self {
             text: text.trim().to_owned(),
             selector: selector.trim().parse()?,
-            metric,
+            of,
             beyond: Beyond { is_low, with_limit },
-            limit: limit_of(metric, value.trim())?,
+            limit,
         })
     }
+}
+
+/// Forbids what is worse: what more of is better, is worse when it is low.
+fn has_its_sign(metric: Metric, is_low: bool) -> Result<(), String> {
+    if metric.more_is_better != is_low {
+        let (which, signs) = match is_low {
+            true => ("less", "`>` or `>=`"),
+            false => ("more", "`<` or `<=`"),
+        };
+        return Err(format!(
+            "{which} {} is better, and a rule says what fails; give {signs}",
+            metric.name
+        ));
+    }
+    Ok(())
+}
+
+/// `late > LENGTH at most MANY`, of which `value` is what follows the sign.
+fn deadlines_later(value: &str, is_greater: bool) -> Result<(Judged, Limit), String> {
+    const FORM: &str = "give `late > 1ms at most 1 %`, or one number, as late_p99";
+    let (length, most) = value
+        .split_once(AT_MOST)
+        .filter(|_| is_greater)
+        .ok_or_else(|| format!("`late` is the lateness of each deadline; {FORM}"))?;
+    let length: Nanos = (length.trim().parse())
+        .map_err(|_| format!("`{}` is no length with its unit; {FORM}", length.trim()))?;
+    Ok((Judged::LaterThan(length), many(most.trim())?))
+}
+
+/// So many of the deadlines: `1 %`, or `20`.
+fn many(text: &str) -> Result<Limit, String> {
+    let percent = text.strip_suffix('%').and_then(number);
+    let share = percent.filter(|percent| *percent <= 100.0);
+    let share = share.map(|percent| Limit::Value(percent / 100.0));
+    let count = || {
+        let count: Option<u32> = text.parse().ok();
+        count.map(|count| Limit::Count(count.into()))
+    };
+    share.or_else(count).ok_or_else(|| {
+        format!("`{text}` is no limit for deadlines; give how many (20), or per cent of them (1%)")
+    })
+}
+
+/// A number that is neither negative nor endless.
+fn number(text: &str) -> Option<f64> {
+    let number: Option<f64> = text.trim().parse().ok();
+    number.filter(|number| number.is_finite() && *number >= 0.0)
 }
 
 fn metric_of(name: &str) -> Result<Metric, String> {
@@ -132,14 +203,14 @@ fn metric_of(name: &str) -> Result<Metric, String> {
 }
 
 fn limit_of(metric: Metric, text: &str) -> Result<Limit, String> {
-    let number = |text: &str| {
-        let number: Option<f64> = text.trim().parse().ok();
-        number.filter(|number| number.is_finite() && *number >= 0.0)
-    };
     if let Some(factor) = text.strip_suffix('x') {
         if !metric.has_intervals {
+            let give = match metric.quantity {
+                Quantity::Deadlines => "how many (20), or per cent of the deadlines (1%)",
+                _ => "a length",
+            };
             return Err(format!(
-                "{} has no interval by which a factor could be judged; give a length",
+                "{} has no interval by which a factor could be judged; give {give}",
                 metric.name
             ));
         }
@@ -150,6 +221,7 @@ fn limit_of(metric: Metric, text: &str) -> Result<Limit, String> {
     }
     let name = metric.name;
     match metric.quantity {
+        Quantity::Deadlines => return many(text),
         Quantity::Share => {
             let percent = text.strip_suffix('%').and_then(number);
             percent.map(|percent| percent / 100.0).ok_or_else(|| {
@@ -240,162 +312,6 @@ fn has_param(row: &Row, key: &str, value: &str) -> bool {
     })
 }
 
-/// What comes of a rule wherever it applies.
-///
-/// # Errors
-/// It applies nowhere.
-pub(crate) fn judge(rule: &Rule, compared: &Comparison) -> Result<Vec<Judgement>> {
-    if !compared.rows.iter().any(|row| rule.selects(row)) {
-        bail!(
-            "rule `{rule}` selects nothing; the runs have {}",
-            names(compared)
-        );
-    }
-    let judged_from = match (rule.limit, compared.columns.len()) {
-        (Limit::Factor(_), 1) => {
-            bail!("rule `{rule}` is about a factor of the first file's number; give a second file")
-        }
-        (_, 1) => 0,
-        _ => 1,
-    };
-    let mut judgements = Vec::new();
-    for (place, row) in compared.rows.iter().enumerate() {
-        if !rule.selects(row) {
-            continue;
-        }
-        let first = row.cells.first().and_then(Option::as_ref);
-        for (column, cell) in compared.columns.iter().zip(&row.cells).skip(judged_from) {
-            let Some(cell) = cell else { continue };
-            if let Some((outcome, why)) = one(rule, cell, first) {
-                judgements.push(Judgement {
-                    rule: rule.to_string(),
-                    run: column.label.clone(),
-                    row: place,
-                    outcome,
-                    why,
-                });
-            }
-        }
-    }
-    if judgements.is_empty() {
-        bail!(
-            "rule `{rule}` finds no {} to judge{}",
-            rule.metric.name,
-            match judged_from {
-                0 => "",
-                _ => " in what the first file and the others have in common",
-            }
-        );
-    }
-    Ok(judgements)
-}
-
-/// What comes of it in one cell; nothing where there is nothing to judge.
-fn one(rule: &Rule, cell: &Cell, first: Option<&Cell>) -> Option<(RuleOutcome, String)> {
-    let Some(estimate) = cell.known.get(&rule.metric) else {
-        return match cell.missing.get(&rule.metric)? {
-            Missing::NotMeasured => None,
-            why => Some((RuleOutcome::Inconclusive, why.in_words().to_owned())),
-        };
-    };
-    match rule.limit {
-        Limit::Value(limit) => {
-            let value = written(rule.metric, estimate);
-            Some(match rule.beyond.holds(estimate.value, limit) {
-                true => (
-                    RuleOutcome::Fails,
-                    value + &over_limit(estimate.value, limit),
-                ),
-                false => (RuleOutcome::Passes, value),
-            })
-        }
-        Limit::Factor(factor) => match estimate.over_first {
-            Some(ratio) => Some(of_ratio(rule, factor, &ratio)),
-            None => {
-                let why = first?.missing.get(&rule.metric)?;
-                let why = format!("in the first file, {}", why.in_words());
-                Some((RuleOutcome::Inconclusive, why))
-            }
-        },
-    }
-}
-
-fn of_ratio(rule: &Rule, factor: f64, ratio: &Ratio) -> (RuleOutcome, String) {
-    let Some(value) = ratio.value else {
-        let why = "no ratio, as a wait was early or took no time".to_owned();
-        return (RuleOutcome::Inconclusive, why);
-    };
-    let Some(interval) = ratio.interval else {
-        let why = match ratio.verdict {
-            Some(_) => "without an interval",
-            None => "not judged: that takes six rounds of each, none of them too short for it",
-        };
-        let why = format!("{value:.3} times the first file's, {why}");
-        return (RuleOutcome::Inconclusive, why);
-    };
-    // The end that is beyond last, and the one that is beyond first.
-    let (last, first) = if rule.beyond.is_low {
-        (interval.high, interval.low)
-    } else {
-        (interval.low, interval.high)
-    };
-    let outcome = if rule.beyond.holds(last, factor) {
-        RuleOutcome::Fails
-    } else if rule.beyond.holds(first, factor) {
-        RuleOutcome::Inconclusive
-    } else {
-        RuleOutcome::Passes
-    };
-    let (low, high) = (interval.low, interval.high);
-    let mut why = format!("{value:.3} [{low:.3}..{high:.3}] times the first file's");
-    if outcome == RuleOutcome::Fails {
-        why += &over_limit(value, factor);
-    }
-    (outcome, why)
-}
-
-/// How far beyond its limit a number is: `, 2.05 times the limit`.
-fn over_limit(value: f64, limit: f64) -> String {
-    match limit > 0.0 {
-        true => format!(", {:.3} times the limit", value / limit),
-        false => String::new(),
-    }
-}
-
-fn written(metric: Metric, estimate: &Estimate) -> String {
-    let value = estimate.value;
-    match metric.quantity {
-        Quantity::Share => format!("{:.2} %", value * 100.0),
-        Quantity::Rate => format!("{value:.4} GB/s"),
-        Quantity::Length => {
-            let sign = if value < 0.0 { "-" } else { "" };
-            format!("{sign}{}", Nanos::new(value.abs().round() as u64))
-        }
-    }
-}
-
-/// What a rule can select: `pace/{spin, system}, sleep/usleep`.
-fn names(compared: &Comparison) -> String {
-    let mut experiments: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for row in &compared.rows {
-        let subjects = experiments.entry(&row.experiment).or_default();
-        for subject in &row.subjects {
-            if !subjects.contains(&subject.as_str()) {
-                subjects.push(subject);
-            }
-        }
-    }
-    let each = experiments.iter();
-    let each = each.map(|(experiment, subjects)| match subjects.as_slice() {
-        [only] => format!("{experiment}/{only}"),
-        many => format!("{experiment}/{{{}}}", many.join(", ")),
-    });
-    match experiments.is_empty() {
-        true => "no results".to_owned(),
-        false => prose::list(each),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -412,8 +328,8 @@ mod tests {
     fn rules_read_as_they_are_meant() {
         let plain = rule("late_p99>500us");
         assert_eq!(
-            (plain.metric, plain.beyond),
-            (Metric::LATE_P99, beyond(false, false))
+            (plain.of, plain.beyond),
+            (Judged::Metric(Metric::LATE_P99), beyond(false, false))
         );
         assert_eq!(plain.limit, Limit::Value(500_000.0));
         let full = rule(" pace/system:method=timerfd@rate=60@load=1 : cpu >= 5 % ");
@@ -422,7 +338,14 @@ mod tests {
         assert_eq!(full.selector.experiment, "pace");
         assert_eq!(full.selector.subject, "system:method=timerfd");
         assert_eq!(full.selector.params.len(), 2);
-        assert_eq!(rule("p99 > 1ms").metric, Metric::LATE_P99);
+        for (text, metric) in [
+            ("p99 > 1ms", Metric::LATE_P99),
+            ("p99.9 > 1ms", Metric::LATE_P999),
+            ("missed > 1 %", Metric::MISSED),
+            ("watch: hiccups >= 3", Metric::HICCUPS),
+        ] {
+            assert_eq!(rule(text).of, Judged::Metric(metric), "{text}");
+        }
         assert_eq!(rule("cost_w10 > 1.25x").limit, Limit::Factor(1.25));
         let zeroed = rule("zero-pool/mcs@batch=64: gb_per_cpu_s < 5 GB/s");
         assert_eq!(
@@ -430,6 +353,25 @@ mod tests {
             (Limit::Value(5.0), beyond(true, false))
         );
         assert_eq!(rule("wall_gb_per_s <= 0.8x").beyond, beyond(true, true));
+    }
+
+    #[test]
+    fn rules_on_deadlines_have_how_many_or_per_cent() {
+        for (text, limit) in [
+            ("missed > 0", Limit::Count(0.0)),
+            ("missed > 20", Limit::Count(20.0)),
+            ("hiccups > 0.5%", Limit::Value(0.005)),
+            ("late > 1ms at most 1 %", Limit::Value(0.01)),
+            ("watch/*: late > 200us at most 3", Limit::Count(3.0)),
+        ] {
+            assert_eq!(rule(text).limit, limit, "{text}");
+        }
+        let late = rule("pace/spin@rate=60: late > 1.5ms at most 1 %");
+        assert_eq!(late.of, Judged::LaterThan(Nanos::from_us(1_500)));
+        assert_eq!(
+            (late.selector.subject.as_str(), late.beyond),
+            ("spin", beyond(false, false))
+        );
     }
 
     #[test]
@@ -442,7 +384,18 @@ mod tests {
             ("gb_per_cpu_s < 5", "5GB/s"),
             ("gb_per_cpu_s < 0x", "1.2x"),
             ("late_p50 = 5us", "no `>`"),
-            ("late > 5us", "late_p50"),
+            ("late > 5us", "late_p99"),
+            ("late < 5us at most 1 %", "late > 1ms at most 1 %"),
+            ("late >= 5us at most 1 %", "late > 1ms at most 1 %"),
+            ("late > 5 at most 1 %", "no length"),
+            ("late > 5us at most 1ms", "per cent"),
+            ("late > 5us at most 101 %", "per cent"),
+            ("late > 5us at most -1 %", "per cent"),
+            ("late > 5us at most 1.2x", "per cent"),
+            ("missed > 1.2x", "per cent"),
+            ("missed > 5us", "per cent"),
+            ("missed < 5", "less missed is better"),
+            ("hiccups > 0.5", "per cent"),
             ("late_p50 > 5", "500us"),
             ("late_p50 > 5%", "500us"),
             ("late_p50 > -5us", "500us"),

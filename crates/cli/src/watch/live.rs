@@ -9,8 +9,8 @@ use punctual_core::Nanos;
 use punctual_lab::host::keep_off;
 use punctual_lab::watch::Tally;
 use punctual_record::Late;
-use punctual_record::experiment::Hiccup;
-use punctual_report::hiccup;
+use punctual_record::experiment::{Cause, Hiccup};
+use punctual_report::{hiccup, prose, units};
 
 use crate::print;
 
@@ -69,123 +69,226 @@ impl Printer {
 /// Lines that may wait to be printed.
 const WAITING: usize = 256;
 
-/// More hiccups than this in a second are only counted.
-const HICCUPS: usize = 10;
-
-/// The longest line.
-const WIDTH: usize = 120;
+/// The columns of a line with what was seen from the beginning.
+const ALL: usize = 79;
 
 /// The head of the lines that [`second`] gives.
-pub(super) fn head() -> String {
-    format!(
-        "{:-^71}  {:-^32}\n{:>8}{:>7}{:>12}{:>12}{:>12}{:>12}{:>8}  {:>8}{:>12}{:>12}",
-        " the last second ",
-        " from the beginning ",
-        "time",
-        "waits",
-        "p50",
-        "p90",
-        "p99",
-        "max",
-        "missed",
-        "hiccups",
-        "p99.9",
-        "max",
-    )
+pub(super) fn head(width: usize) -> String {
+    let last = format!(
+        "{:>8}{:>7}{:>8}{:>9}{:>9}{:>9}",
+        "time", "due", "missed", "p50", "p90", "max"
+    );
+    let all = format!("{:>11}{:>9}{:>9}", "hiccups", "p99.9", "max");
+    let [over_last, over_all] = [
+        format!("{:>8}{:-^42}", "", " deadlines of the last second "),
+        format!("  {:-^27}", " from the beginning "),
+    ];
+    match width < ALL {
+        true => format!("{over_last}\n{last}"),
+        false => format!("{over_last}{over_all}\n{last}{all}"),
+    }
 }
 
 /// A line about the second before `elapsed`, and since the beginning. A
-/// percentile that fewer than ten samples lie above is `-`.
-pub(super) fn second(elapsed: Nanos, late: &Late, missed: u64, tally: &Tally) -> String {
+/// percentile that fewer than ten deadlines lie above is `-`.
+pub(super) fn second(
+    elapsed: Nanos,
+    late: &Late,
+    missed: u64,
+    tally: &Tally,
+    width: usize,
+) -> String {
     let so_far = tally.whole.late();
-    let length = |ns: i64| Nanos::new(ns.unsigned_abs()).to_string();
-    let percentile = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), length);
-    let max = |late: &Late| percentile((late.n > 0).then_some(late.max));
-    format!(
-        "{:>6} s{:>7}{:>12}{:>12}{:>12}{:>12}{missed:>8}  {:>8}{:>12}{:>12}",
+    let max = |late: &Late| units::duration_or_dash((late.n > 0).then_some(late.max));
+    let last = format!(
+        "{:>6} s{:>7}{missed:>8}{:>9}{:>9}{:>9}",
         elapsed.as_ns() / 1_000_000_000,
         late.n,
-        percentile(late.p50),
-        percentile(late.p90),
-        percentile(late.p99),
+        units::duration_or_dash(late.p50),
+        units::duration_or_dash(late.p90),
         max(late),
-        tally.hiccups_in_all(),
-        percentile(so_far.p999),
-        max(&so_far),
-    )
-}
-
-/// The hiccups of about a second; `date` writes when each happened.
-pub(super) fn hiccups(hiccups: &[Hiccup], date: impl Fn(Nanos) -> String) -> Vec<String> {
-    let told = hiccups.iter().take(HICCUPS);
-    let mut lines: Vec<String> = told
-        .flat_map(|told| {
-            let at = date(Nanos::new(told.at_ns));
-            broken(&format!("hiccup {at}  {}", hiccup(told)))
-        })
-        .collect();
-    if let Some(more @ 1..) = hiccups.len().checked_sub(HICCUPS) {
-        lines.push(format!("and {more} more hiccups in that second"));
+    );
+    match width < ALL {
+        true => last,
+        false => format!(
+            "{last}{:>11}{:>9}{:>9}",
+            tally.hiccups_in_all(),
+            units::duration_or_dash(so_far.p999),
+            max(&so_far),
+        ),
     }
-    lines
 }
 
-/// A text in lines that are not too long, broken where a counter ends.
-fn broken(text: &str) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for part in text.split_inclusive("; ") {
-        match lines.last_mut() {
-            Some(line) if line.len() + part.trim_end().len() <= WIDTH => line.push_str(part),
-            None => lines.push(part.to_owned()),
-            Some(_) => lines.push(format!("    {part}")),
+/// Tells of hiccups one by one while they are few, and sums up the others every ten seconds: on a
+/// noisy host their lines would hide everything else.
+pub(super) struct Teller {
+    width: usize,
+    /// So many may be told one by one before the next sum.
+    left: u32,
+    untold: u64,
+    worst: Option<Hiccup>,
+    summed_up: Nanos,
+}
+
+impl Teller {
+    /// So many are told one by one at the beginning, and after a quiet time.
+    const AT_ONCE: u32 = 10;
+
+    /// How often the others are summed up, and one more may be told.
+    const EVERY: Nanos = Nanos::from_secs(10);
+
+    /// For lines of this width.
+    pub(super) const fn new(width: usize) -> Self {
+        Self {
+            width,
+            left: Self::AT_ONCE,
+            untold: 0,
+            worst: None,
+            summed_up: Nanos::ZERO,
         }
     }
-    lines
-        .iter()
-        .map(|line| line.trim_end().to_owned())
-        .collect()
+
+    /// What to say of `news` at `elapsed`; `date` writes when each happened.
+    pub(super) fn lines(
+        &mut self,
+        elapsed: Nanos,
+        news: Vec<Hiccup>,
+        date: impl Fn(Nanos) -> String,
+    ) -> Vec<String> {
+        let mut lines = Vec::new();
+        for told in news {
+            // Their number is up to the user.
+            let is_own = told.cause == Cause::OwnStop;
+            if !is_own && self.left == 0 {
+                self.put_off(told);
+                continue;
+            }
+            self.left -= u32::from(!is_own);
+            let at = date(Nanos::new(told.at_ns));
+            let text = format!("hiccup {at}  {}", hiccup(&told));
+            lines.push(fitted(&text, self.width));
+        }
+        if elapsed >= self.summed_up + Self::EVERY {
+            self.summed_up = elapsed;
+            self.left = (self.left + 1).min(Self::AT_ONCE);
+            lines.extend(self.sum());
+        }
+        lines
+    }
+
+    /// The hiccups that were not told one by one since the last sum.
+    pub(super) fn sum(&mut self) -> Option<String> {
+        let worst = self.worst.take()?;
+        let more = match std::mem::take(&mut self.untold) {
+            1 => "and 1 more hiccup, ".to_owned(),
+            n => format!("and {n} more hiccups, the worst "),
+        };
+        Some(fitted(&(more + &hiccup(&worst)), self.width))
+    }
+
+    fn put_off(&mut self, told: Hiccup) {
+        self.untold += 1;
+        let is_worst = |worst: &Hiccup| told.late_ns > worst.late_ns;
+        if self.worst.as_ref().is_none_or(is_worst) {
+            self.worst = Some(told);
+        }
+    }
+}
+
+/// As many counters of a hiccup as fit on a line; its cause in any case, on several lines if it is
+/// long.
+fn fitted(text: &str, width: usize) -> String {
+    let ends = text.match_indices("; ").map(|(at, _)| at);
+    let mut ends = ends.chain([text.len()]);
+    let first = ends.next().unwrap_or_default();
+    let fits = |end: &usize| text[..*end].chars().count() <= width;
+    if !fits(&first) {
+        let indent = "\n    ";
+        let within = width.saturating_sub(indent.len());
+        return prose::lines(&text[..first], within).join(indent);
+    }
+    text[..ends.filter(fits).last().unwrap_or(first)].to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_lab::watch::Wake;
+    use punctual_lab::watch::{Missed, Seen, Wake};
 
     fn tally(late_us: impl IntoIterator<Item = u64>) -> Tally {
         let mut tally = Tally::new(Nanos::from_us(500), Nanos::from_ms(1), Default::default());
         for (i, late_us) in late_us.into_iter().enumerate() {
-            tally.wake(&Wake {
+            tally.add(&Seen::Wake(Wake {
                 due: Nanos::from_ms(i as u64 + 1),
                 late: Nanos::from_us(late_us),
                 counts: Default::default(),
-            });
+            }));
         }
-        tally.finish();
         tally
     }
 
     #[test]
     fn a_second_is_a_line_below_its_head() {
-        let mut tally = tally((0..100).map(|i| 50 + i));
+        let mut tally = tally((0..97).map(|i| 50 + i));
+        tally.add(&Seen::Missed(Missed {
+            first: Nanos::from_ms(98),
+            count: 3,
+            given_up: Nanos::from_us(100_700),
+        }));
+        tally.finish();
         let late = tally.take_window();
-        let lines = [head(), second(Nanos::from_secs(7), &late, 3, &tally)].join("\n");
-        let expected = "\
---------------------------- the last second ---------------------------  ------ from the beginning ------
-    time  waits         p50         p90         p99         max  missed   hiccups       p99.9         max
-     7 s    100   99.007 us  139.007 us           -      149 us       3         0           -      149 us";
-        assert_eq!(lines, expected, "\n{lines}");
+        let lines = |width| {
+            let seconds =
+                [7, 100_007].map(|s| second(Nanos::from_secs(s), &late, 3, &tally, width));
+            [head(width), seconds.join("\n")].join("\n")
+        };
+        let expected =
+            "        ------ deadlines of the last second ------  --- from the beginning ----
+    time    due  missed      p50      p90      max    hiccups    p99.9      max
+     7 s    100       3  99.0 us   139 us  2.70 ms          0        -  2.70 ms
+100007 s    100       3  99.0 us   139 us  2.70 ms          0        -  2.70 ms";
+        assert_eq!(lines(80), expected, "\n{}", lines(80));
+        let narrow = lines(ALL - 1);
+        assert!(narrow.lines().all(|line| line.len() <= 50), "{narrow}");
     }
 
     #[test]
-    fn many_hiccups_are_counted_and_long_lines_broken() {
-        let mut tally = tally([600; 12]);
-        let lines = hiccups(&tally.take_news(), |at| format!("at {at}"));
-        assert_eq!(lines.len(), 11);
+    fn a_noisy_host_gets_a_line_now_and_then() {
+        let news = || {
+            let mut tally = tally([600; 22]);
+            tally.finish();
+            tally.take_news()
+        };
+        let mut teller = Teller::new(80);
+        let mut lines = Vec::new();
+        for second in 1..=40 {
+            lines.extend(teller.lines(Nanos::from_secs(second), news(), |at| format!("at {at}")));
+        }
+        // Ten at once, and every ten seconds a sum, after which one more is told.
+        assert_eq!(lines.len(), 10 + 4 + 3, "{lines:#?}");
         assert_eq!(lines[0], "hiccup at 1.6 ms  600 us late: unknown");
-        assert_eq!(lines[10], "and 2 more hiccups in that second");
+        assert_eq!(
+            lines[10],
+            "and 210 more hiccups, the worst 600 us late: unknown"
+        );
+        assert_eq!(lines[11], lines[0]);
+        assert_eq!(teller.sum(), None);
+    }
 
-        let lines = broken(&"waited for a CPU; ".repeat(12));
-        assert_eq!(lines.len(), 2);
-        assert!(lines.iter().all(|l| l.len() <= WIDTH && !l.ends_with(' ')));
+    #[test]
+    fn a_hiccup_is_a_line_with_what_fits() {
+        let text =
+            "9 ms late: waited 8.9 ms for a CPU; stolen 0 ms in 120 ms; preempted 1; faults 0";
+        for (width, fitted) in [
+            (100, text),
+            (
+                70,
+                "9 ms late: waited 8.9 ms for a CPU; stolen 0 ms in 120 ms; preempted 1",
+            ),
+            (40, "9 ms late: waited 8.9 ms for a CPU"),
+            (20, "9 ms late:\n    waited 8.9 ms\n    for a CPU"),
+        ] {
+            assert_eq!(super::fitted(text, width), fitted);
+        }
     }
 }

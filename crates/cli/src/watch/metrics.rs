@@ -36,9 +36,11 @@ pub(super) fn exposition(tally: &Tally, info: &Info) -> String {
         let (name, count) = (cause.name(), tally.hiccups_by(cause));
         format!("punctual_hiccups_total{{cause=\"{name}\"}} {count}\n")
     };
+    let causes = Cause::ALL.into_iter();
+    let causes = causes.filter(|cause| *cause != Cause::OwnStop);
     format!(
         "\
-# HELP punctual_lateness_seconds How long after its deadline each wait ended.
+# HELP punctual_lateness_seconds How late each deadline was served, or given up if it was missed.
 # TYPE punctual_lateness_seconds histogram
 {buckets}\
 punctual_lateness_seconds_bucket{{le=\"+Inf\"}} {count}
@@ -47,10 +49,13 @@ punctual_lateness_seconds_count {count}
 # HELP punctual_hiccups_total Waits that ended later than the threshold, by cause.
 # TYPE punctual_hiccups_total counter
 {hiccups}\
-# HELP punctual_missed_deadlines_total Deadlines that had passed before their wait began.
+# HELP punctual_missed_deadlines_total Deadlines that had passed before their wait began; the histogram has them too.
 # TYPE punctual_missed_deadlines_total counter
 punctual_missed_deadlines_total {missed}
-# HELP punctual_lost_waits_total Waits that were not collected in time and are in no other metric.
+# HELP punctual_own_stops_total Waits in which punctual itself was stopped; they and what they missed are in no other metric.
+# TYPE punctual_own_stops_total counter
+punctual_own_stops_total {own_stops}
+# HELP punctual_lost_waits_total Deadlines that were not collected in time and are in no other metric.
 # TYPE punctual_lost_waits_total counter
 punctual_lost_waits_total {lost}
 # HELP punctual_watch_info What is watched: the OS call, the period and the threshold in seconds, the CPU.
@@ -61,8 +66,9 @@ threshold_seconds=\"{threshold}\",cpu=\"{cpu}\"}} 1
         buckets = tally.cumulative().map(bucket).collect::<String>(),
         count = tally.whole.n(),
         sum = tally.whole.sum_ns() as f64 / 1e9,
-        hiccups = Cause::ALL.map(hiccups).concat(),
-        missed = tally.missed(),
+        hiccups = causes.map(hiccups).collect::<String>(),
+        missed = tally.missed,
+        own_stops = tally.stopped.waits,
         lost = tally.lost,
         version = env!("CARGO_PKG_VERSION"),
         method = info.method,
@@ -218,18 +224,23 @@ impl Request {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_lab::watch::Wake;
+    use punctual_lab::watch::{Missed, Seen, Wake};
 
     #[test]
     fn a_watch_reads_as_the_format_says() {
         let mut tally = Tally::new(Nanos::from_us(500), Nanos::from_ms(1), Default::default());
         for late in [900, 1_000, 55_000, 700_000, 250_000_000] {
-            tally.wake(&Wake {
+            tally.add(&Seen::Wake(Wake {
                 due: Nanos::from_ms(1),
                 late: Nanos::new(late),
                 counts: Default::default(),
-            });
+            }));
         }
+        tally.add(&Seen::Missed(Missed {
+            first: Nanos::from_ms(2),
+            count: 3,
+            given_up: Nanos::from_us(4_500),
+        }));
         tally.finish();
         let info = Info {
             method: "clock_nanosleep+slack=1ns",
@@ -241,7 +252,7 @@ mod tests {
         assert_eq!(text, EXPECTED);
     }
 
-    const EXPECTED: &str = r#"# HELP punctual_lateness_seconds How long after its deadline each wait ended.
+    const EXPECTED: &str = r#"# HELP punctual_lateness_seconds How late each deadline was served, or given up if it was missed.
 # TYPE punctual_lateness_seconds histogram
 punctual_lateness_seconds_bucket{le="0.000001"} 2
 punctual_lateness_seconds_bucket{le="0.000002"} 2
@@ -251,28 +262,30 @@ punctual_lateness_seconds_bucket{le="0.00002"} 2
 punctual_lateness_seconds_bucket{le="0.00005"} 2
 punctual_lateness_seconds_bucket{le="0.0001"} 3
 punctual_lateness_seconds_bucket{le="0.0002"} 3
-punctual_lateness_seconds_bucket{le="0.0005"} 3
-punctual_lateness_seconds_bucket{le="0.001"} 4
-punctual_lateness_seconds_bucket{le="0.002"} 4
-punctual_lateness_seconds_bucket{le="0.005"} 4
-punctual_lateness_seconds_bucket{le="0.01"} 4
-punctual_lateness_seconds_bucket{le="0.02"} 4
-punctual_lateness_seconds_bucket{le="0.05"} 4
-punctual_lateness_seconds_bucket{le="0.1"} 4
-punctual_lateness_seconds_bucket{le="+Inf"} 5
-punctual_lateness_seconds_sum 0.2507569
-punctual_lateness_seconds_count 5
+punctual_lateness_seconds_bucket{le="0.0005"} 4
+punctual_lateness_seconds_bucket{le="0.001"} 5
+punctual_lateness_seconds_bucket{le="0.002"} 6
+punctual_lateness_seconds_bucket{le="0.005"} 7
+punctual_lateness_seconds_bucket{le="0.01"} 7
+punctual_lateness_seconds_bucket{le="0.02"} 7
+punctual_lateness_seconds_bucket{le="0.05"} 7
+punctual_lateness_seconds_bucket{le="0.1"} 7
+punctual_lateness_seconds_bucket{le="+Inf"} 8
+punctual_lateness_seconds_sum 0.2552569
+punctual_lateness_seconds_count 8
 # HELP punctual_hiccups_total Waits that ended later than the threshold, by cause.
 # TYPE punctual_hiccups_total counter
-punctual_hiccups_total{cause="own_stop"} 0
 punctual_hiccups_total{cause="throttled"} 0
 punctual_hiccups_total{cause="queued"} 0
 punctual_hiccups_total{cause="stolen"} 0
 punctual_hiccups_total{cause="unknown"} 2
-# HELP punctual_missed_deadlines_total Deadlines that had passed before their wait began.
+# HELP punctual_missed_deadlines_total Deadlines that had passed before their wait began; the histogram has them too.
 # TYPE punctual_missed_deadlines_total counter
-punctual_missed_deadlines_total 0
-# HELP punctual_lost_waits_total Waits that were not collected in time and are in no other metric.
+punctual_missed_deadlines_total 3
+# HELP punctual_own_stops_total Waits in which punctual itself was stopped; they and what they missed are in no other metric.
+# TYPE punctual_own_stops_total counter
+punctual_own_stops_total 0
+# HELP punctual_lost_waits_total Deadlines that were not collected in time and are in no other metric.
 # TYPE punctual_lost_waits_total counter
 punctual_lost_waits_total 0
 # HELP punctual_watch_info What is watched: the OS call, the period and the threshold in seconds, the CPU.

@@ -5,24 +5,26 @@ mod metrics;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
 use clap::Args;
 use punctual_core::{Method, Nanos, Rate};
 use punctual_lab::host::{Stop, Witness, keep_off, usual_cpu};
+use punctual_lab::wall_clock::WallClock;
 use punctual_lab::watch::{Settings, Tally, Watcher, measurement, usual_threshold};
 use punctual_os::thread::allowed_cpus;
 use punctual_record::compare::{Comparison, Metric, RuleOutcome};
-use punctual_record::{Disturbance, Experiment, Measurement, OwnStops, Run};
-use punctual_report::{Setting, hiccup, warnings};
+use punctual_record::{Disturbance, Experiment, Measurement, OwnStops, Run, StealDoubt};
+use punctual_report::{Setting, clock_step, hiccup, warnings};
 
-use crate::compare::rule::{Limit, Rule, judge};
-use crate::options::Output;
+use crate::compare::judge::judge;
+use crate::compare::rule::{Judged, Limit, Rule};
+use crate::options::{Output, columns};
 use crate::session::Outputs;
 use crate::values::{cpu, length};
 use crate::{Done, print, say, session, stop};
-use live::Printer;
+use live::{Printer, Teller};
 use metrics::{Info, PATH, Server};
 
 /// Runs the command.
@@ -46,7 +48,8 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
     let on = watch.settings.cpu;
     let cpus = on.map_or_else(allowed_cpus, |cpu| vec![cpu]);
     let over = witness.during(&cpus, || watch.follow(args, &stop, &mut printer));
-    let disturbance = witness.disturbance().map(|seen| watch.with_own_stops(seen));
+    stop.end();
+    let disturbance = witness.disturbance().map(|seen| watch.with_own(seen));
 
     let result = watch.result(args.fail_over);
     let setting = Setting {
@@ -55,7 +58,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
         simulated: false,
     };
     let run = Run {
-        started_at: Some(session::date(watch.began)),
+        started_at: Some(session::date(instant(&watch.wall_clock, Nanos::ZERO))),
         // Without an end in view, Ctrl-C is the end.
         interrupted: args.length.is_some() && !over,
         warnings: warnings(&facts, std::slice::from_ref(&result), setting),
@@ -91,7 +94,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
     })
 }
 
-/// Whether a wait was later than it may be, and how many were.
+/// Whether a deadline was served or given up later than it may be, and how many were.
 fn too_late(tally: &Tally, limit: Nanos) -> (RuleOutcome, String) {
     let (over, whole) = (tally.over_limit, &tally.whole);
     let outcome = match over {
@@ -100,7 +103,7 @@ fn too_late(tally: &Tally, limit: Nanos) -> (RuleOutcome, String) {
     };
     let worst = Nanos::new(whole.max_ns());
     let why = format!(
-        "{over} of {} waits later than the {limit} of --fail-over, the worst {worst}",
+        "{over} of {} deadlines later than the {limit} of --fail-over, the worst {worst}",
         whole.n()
     );
     (outcome, why)
@@ -120,6 +123,9 @@ const COLLECT: Nanos = Nanos::from_ms(100);
 
 /// How often it is shown.
 const SHOW: Nanos = Nanos::from_secs(1);
+
+/// The width of what is shown where there is no terminal.
+const WIDTH: usize = 80;
 
 fn settings(args: &WatchArgs) -> Result<Settings> {
     let mut settings = Settings {
@@ -165,7 +171,7 @@ struct Watch {
     watcher: Watcher,
     /// Shared with those who scrape.
     tally: Arc<Mutex<Tally>>,
-    began: SystemTime,
+    wall_clock: WallClock,
 }
 
 impl Watch {
@@ -176,19 +182,20 @@ impl Watch {
         stop: &Stop,
     ) -> Result<Self> {
         let mut watcher = Watcher::start(&settings, stop)?;
-        let began = session::time_of_day();
+        let mut wall_clock = WallClock::default();
+        wall_clock.read(watcher.clocks());
         if let Some(cpu) = settings.cpu {
             keep_off(cpu);
         }
         let mut tally = Tally::new(threshold, settings.rate.period(), watcher.begun.counts);
-        (tally.deadlines, tally.limit) = (settings.deadlines, fail_over);
+        tally.limit = fail_over;
         // Reads what was stolen before the first wait ends.
         watcher.collect(&mut tally);
         Ok(Self {
             settings,
             watcher,
             tally: Arc::new(Mutex::new(tally)),
-            began,
+            wall_clock,
         })
     }
 
@@ -209,10 +216,12 @@ impl Watch {
     /// Collects and shows until the watch is over, nobody reads it any more, or
     /// it is stopped, and returns whether that was its end.
     fn follow(&mut self, args: &WatchArgs, stop: &Stop, printer: &mut Printer) -> bool {
+        let width = columns().unwrap_or(WIDTH);
         if !args.quiet {
-            printer.line(live::head());
+            printer.line(live::head(width));
         }
         let mut show_at = SHOW;
+        let mut teller = Teller::new(width);
         let (mut news, mut missed) = (vec![], 0);
         loop {
             let left = show_at - self.watcher.elapsed();
@@ -221,6 +230,13 @@ impl Watch {
             let unread = printer.reader_has_gone() && args.ends_with_its_reader();
             let over = self.watcher.is_over() || unread;
             let last = over || stop.is_requested();
+            if let Some(step) = self.wall_clock.read(self.watcher.clocks())
+                && !args.quiet
+            {
+                let at = self.time_of_day(self.watcher.elapsed());
+                let by = clock_step(&step);
+                printer.line(format!("clock  {at}  the time of day was set by {by}"));
+            }
             let mut tally = lock(&self.tally);
             self.watcher.collect(&mut tally);
             if last {
@@ -229,19 +245,21 @@ impl Watch {
             news.extend(tally.take_news());
             let elapsed = self.watcher.elapsed();
             if !args.quiet && (elapsed >= show_at || last) {
-                let date = |at| date(self.began, at).split_off("2026-11-25T".len());
-                for line in live::hiccups(&std::mem::take(&mut news), date) {
-                    printer.line(line);
-                }
+                let date = |at| time_of_day(&self.wall_clock, at);
+                let lines = teller.lines(elapsed, std::mem::take(&mut news), date);
+                let sum = last.then(|| teller.sum()).flatten();
+                lines
+                    .into_iter()
+                    .chain(sum)
+                    .for_each(|line| printer.line(line));
             }
             if elapsed >= show_at {
                 let late = tally.take_window();
                 if !args.quiet {
-                    // A stop is seen a moment before the deadlines that it missed.
-                    let skipped = tally.missed().saturating_sub(missed);
-                    printer.line(live::second(elapsed, &late, skipped, &tally));
+                    let lately = tally.missed - missed;
+                    printer.line(live::second(elapsed, &late, lately, &tally, width));
                 }
-                missed = missed.max(tally.missed());
+                missed = tally.missed;
                 news.clear();
                 show_at = SHOW.times(elapsed.as_ns() / SHOW.as_ns() + 1);
             }
@@ -251,10 +269,21 @@ impl Watch {
         }
     }
 
-    /// With the waits that are left out, as punctual itself was stopped in them.
-    fn with_own_stops(&self, seen: Disturbance) -> Disturbance {
-        let stopped = self.tally().stopped;
+    /// With what it saw itself, more often than a witness looks: the waits that are left out, as
+    /// punctual itself was stopped in them, steps of the wall clock, and counters that fell.
+    fn with_own(&self, seen: Disturbance) -> Disturbance {
+        let tally = self.tally();
+        let stopped = tally.stopped;
+        let [steal_fell, throttled_fell] = tally.have_fallen();
+        let throttled_fell = seen.throttled_fell || throttled_fell;
+        let steal_doubt = steal_fell.then_some(StealDoubt::Fell).or(seen.steal_doubt);
         Disturbance {
+            clock_steps: self.wall_clock.steps(),
+            throttled: seen.throttled.filter(|_| !throttled_fell),
+            throttled_fell,
+            stolen_ns: seen.stolen_ns.filter(|_| steal_doubt.is_none()),
+            unseen_fraction: seen.unseen_fraction.filter(|_| steal_doubt.is_none()),
+            steal_doubt,
             own_stops: OwnStops {
                 waits: stopped.waits,
                 late_ns: stopped.late.as_ns(),
@@ -265,7 +294,7 @@ impl Watch {
     }
 
     fn result(&self, fail_over: Option<Nanos>) -> Measurement {
-        let date = |at| date(self.began, at);
+        let date = |at| self.date(at);
         let tally = self.tally();
         let mut result = measurement(&self.settings, &self.watcher, &tally, date);
         if let Experiment::Watch(watch) = &mut result.experiment {
@@ -277,6 +306,16 @@ impl Watch {
         result
     }
 
+    /// The date so long after the watch began, in UTC.
+    fn date(&self, after: Nanos) -> String {
+        date(&self.wall_clock, after)
+    }
+
+    /// The same without the day.
+    fn time_of_day(&self, after: Nanos) -> String {
+        time_of_day(&self.wall_clock, after)
+    }
+
     fn tally(&self) -> MutexGuard<'_, Tally> {
         lock(&self.tally)
     }
@@ -286,10 +325,19 @@ fn lock(tally: &Mutex<Tally>) -> MutexGuard<'_, Tally> {
     tally.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The date so long after `began`, in UTC.
-fn date(began: SystemTime, after: Nanos) -> String {
-    let at = began.checked_add(after.into()).unwrap_or(began);
-    humantime::format_rfc3339_millis(at).to_string()
+/// The date so long after the watch began, in UTC.
+fn date(wall_clock: &WallClock, after: Nanos) -> String {
+    humantime::format_rfc3339_millis(instant(wall_clock, after)).to_string()
+}
+
+fn instant(wall_clock: &WallClock, after: Nanos) -> SystemTime {
+    let since_1970 = wall_clock.date_ns(after).try_into().unwrap_or(0);
+    UNIX_EPOCH + Duration::from_nanos(since_1970)
+}
+
+/// The same without the day.
+fn time_of_day(wall_clock: &WallClock, after: Nanos) -> String {
+    date(wall_clock, after).split_off("2026-11-25T".len())
 }
 
 /// What its help begins with.
@@ -297,8 +345,10 @@ pub(crate) const ABOUT: &str = "\
 Watch how late this machine's timers are, live: percentiles every second, and every hiccup with what the OS \
 counted around it.
 
-One thread waits for absolute deadlines, 1 ms apart unless you say otherwise, with one OS call on one CPU. A cause is \
-named only where its counter covers at least half of the lateness; otherwise it is unknown. Takes until Ctrl-C, or as \
+One thread waits for absolute deadlines, 1 ms apart unless you say otherwise, with one OS call on one CPU. Every number \
+is of all deadlines. A deadline that passes before its wait begins is missed; it is as late as it was when the thread was \
+ready to wait again and gave it up. A hiccup is a wait that ended later than --threshold: one stall is one hiccup, and \
+the deadlines that fell due during it are missed. A cause is named only where its counter covers at least half of the lateness; otherwise it is unknown. Takes until Ctrl-C, or as \
 long as --for says; the summary and the Run come at the end, also after Ctrl-C or SIGTERM.";
 
 /// What its help ends with.
@@ -308,18 +358,23 @@ its page faults (getrusage), read after each wait (about 1 us). Ten times a seco
 reads the time the hypervisor took its CPU (/proc/stat, in steps of 10 ms, so it is the cause of nothing shorter than \
 5 ms), for how long the quota of a cgroup stopped it (cpu.stat), and who else ran on its CPU (schedstat of every \
 thread; less often where there are many). A wait in which punctual itself was stopped, as by Ctrl-Z, is told as \
-own_stop and counts in no lateness.
+own_stop; it, and the deadlines that were missed by that, are in no other number.
+
+Live, each second is a line as wide as the terminal. The first ten hiccups are told one by one; of the others there is a \
+sum every ten seconds, with the worst. The Run has all of them.
 
 When what reads the lines has gone, as after `| head -3`, the watch ends: at once, unless --listen serves others, or \
 --for says how long and --json, --fail-over or --fail-if is about all of it.
 
---fail-if takes the rules of `punctual compare` on lateness and CPU time. A percentile that too few waits back is \
-inconclusive.
+--fail-if takes the rules of `punctual compare` on lateness, missed deadlines, hiccups and CPU time: `p99.9 > 5ms`, \
+`missed > 0`, `hiccups > 0.1 %` (of the deadlines), or `late > 1ms at most 1 %`, which fails if more than 1 % of the \
+deadlines were later than 1 ms. A percentile that too few deadlines back is inconclusive.
 
 --listen serves /metrics to Prometheus: the histogram punctual_lateness_seconds, the counters \
-punctual_hiccups_total{cause}, punctual_missed_deadlines_total and punctual_lost_waits_total, and punctual_watch_info.
+punctual_hiccups_total{cause}, punctual_missed_deadlines_total, punctual_own_stops_total and punctual_lost_waits_total, \
+and punctual_watch_info. The histogram is of all deadlines, missed ones included.
 
-Exit codes: 0 done (without --for, Ctrl-C is the end), 1 a wait was later than --fail-over or a rule of --fail-if \
+Exit codes: 0 done (without --for, Ctrl-C is the end), 1 a deadline was later than --fail-over or a rule of --fail-if \
 fails, 2 could not run, 3 a rule is inconclusive, or ended by Ctrl-C before the end of --for (what was seen is kept).
 
 Examples:
@@ -327,7 +382,8 @@ Examples:
   punctual watch --for 60s --json watch.json
   punctual watch --for 10s --method timerfd --period 200us --threshold 100us
   punctual watch --for 30s --quiet --fail-over 5ms
-  punctual watch --for 30s --quiet --fail-if 'p99 > 1ms'
+  punctual watch --for 30s --quiet --fail-if 'missed > 0.1 %'
+  punctual watch --for 30s --quiet --fail-if 'late > 1ms at most 1 %'
   punctual watch --listen 127.0.0.1:9464";
 
 #[derive(Debug, Args)]
@@ -352,11 +408,12 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = length)]
     pub(crate) threshold: Option<Nanos>,
 
-    /// Exit with 1 if any wait was later than this
+    /// Exit with 1 if any deadline was later than this, missed ones included
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = length)]
     pub(crate) fail_over: Option<Nanos>,
 
-    /// Exit with 1 if a number of all waits is beyond a value: `p99 > 1ms`, `mean > 200us`, `cpu > 5%`; can be given often
+    /// Exit with 1 if a number of all deadlines is beyond a value: `p99 > 1ms`, `missed > 0`, `late > 1ms at most 1 %`; can
+    /// be given often
     #[arg(long, value_name = "RULE", value_parser = rule)]
     pub(crate) fail_if: Vec<Rule>,
 
@@ -393,23 +450,26 @@ fn period(text: &str) -> Result<Rate, String> {
 
 /// A rule on something that a watch measures.
 fn rule(text: &str) -> Result<Rule, String> {
-    const MEASURED: [Metric; 6] = [
+    const MEASURED: [Metric; 9] = [
         Metric::LATE_P50,
         Metric::LATE_P90,
         Metric::LATE_P99,
+        Metric::LATE_P999,
         Metric::LATE_MAX,
         Metric::LATE_MEAN,
         Metric::CPU,
+        Metric::MISSED,
+        Metric::HICCUPS,
     ];
     let rule: Rule = text.parse()?;
-    if !MEASURED.contains(&rule.metric) {
+    if matches!(rule.of, Judged::Metric(metric) if !MEASURED.contains(&metric)) {
         let names = MEASURED.map(|metric| metric.name).join(", ");
         return Err(format!(
-            "a watch does not measure that; it measures {names}"
+            "a watch does not measure that; it measures {names}, and late > LENGTH"
         ));
     }
     match rule.limit {
-        Limit::Value(_) => Ok(rule),
+        Limit::Value(_) | Limit::Count(_) => Ok(rule),
         Limit::Factor(_) => {
             Err("there is nothing that a watch is compared with; give a value".to_owned())
         }

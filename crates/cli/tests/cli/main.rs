@@ -10,6 +10,8 @@ mod compare;
 mod console;
 mod doctor;
 mod edges;
+#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+mod frozen;
 mod help;
 mod measure;
 mod outputs;

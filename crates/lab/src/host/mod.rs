@@ -23,11 +23,11 @@ mod timeline;
 mod witness;
 
 pub use process::ProcessCommand;
-pub use witness::Witness;
+pub use witness::{Witness, read_clocks};
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use punctual_core::Nanos;
@@ -157,7 +157,10 @@ impl HostMachine {
             observed: Mutex::new(BTreeMap::new()),
         };
         self.stop.watch(&experiment.events);
-        std::thread::scope(|scope| experiment.start(scope, name, program, leads))?;
+        self.stop.begin();
+        let ended = std::thread::scope(|scope| experiment.start(scope, name, program, leads));
+        self.stop.end();
+        ended?;
         let observed = std::mem::take(&mut *lock(&experiment.observed));
         let threads: Vec<_> = observed.into_values().collect::<Result<_, _>>()?;
         Ok(Observations {
@@ -220,6 +223,10 @@ struct Inner {
     /// Those of the experiment under way: closing them ends whatever waits for
     /// one.
     events: Mutex<Option<Events>>,
+    /// What else is done at the request.
+    then: OnceLock<fn()>,
+    /// Whether what was under way has ended.
+    ended: AtomicBool,
 }
 
 impl Stop {
@@ -234,6 +241,29 @@ impl Stop {
         if let Some(events) = &*lock(&self.0.events) {
             events.close();
         }
+        if let Some(then) = self.0.then.get() {
+            then();
+        }
+    }
+
+    /// Something begins that waits.
+    pub fn begin(&self) {
+        self.0.ended.store(false, Ordering::SeqCst);
+    }
+
+    /// It has ended, and nothing waits any more.
+    pub fn end(&self) {
+        self.0.ended.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether what waits has ended; not before the first of it.
+    pub fn has_ended(&self) -> bool {
+        self.0.ended.load(Ordering::SeqCst)
+    }
+
+    /// Calls `act` at each request, of the first that is given here.
+    pub fn then(&self, act: fn()) {
+        self.0.then.get_or_init(|| act);
     }
 
     /// Whether the end was requested.

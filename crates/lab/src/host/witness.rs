@@ -12,6 +12,7 @@ use punctual_program::machine::Stopped;
 use punctual_record::{Disturbance, OtherProcess, StealDoubt, Throttled, visible};
 
 use super::{STEAL_STEPS, lock};
+use crate::wall_clock::{Reading, WallClock};
 
 /// Looks at the computer before and after each batch, and never during one, so that it
 /// costs a measurement nothing. Clones are the same.
@@ -34,6 +35,7 @@ struct Inner {
     time: Nanos,
     /// Whether the counter of stolen time fell.
     has_steal_fallen: bool,
+    wall_clock: WallClock,
     /// Whether there was a batch since the last look.
     is_behind: bool,
 }
@@ -97,7 +99,9 @@ impl Inner {
         if !self.last.as_ref().is_some_and(is_fresh) {
             // What it has not looked at yet is not lost.
             self.look(|_| true);
-            self.last = Some(Look::at(cpus, &self.groups));
+            let look = Look::at(cpus, &self.groups);
+            self.wall_clock.read(look.clocks);
+            self.last = Some(look);
         }
     }
 
@@ -112,6 +116,7 @@ impl Inner {
             && let Some(last) = self.last.take_if(|last| is_due(last))
         {
             let now = Look::at(&last.cpus, &self.groups);
+            self.wall_clock.read(now.clocks);
             self.add(&last, &now);
             self.last = Some(now);
             self.is_behind = false;
@@ -150,6 +155,7 @@ impl Inner {
             seen.stolen_ns = Some(before.saturating_add(stolen.as_ns()));
         }
         if let (Some(was), Some(is)) = (before.throttled, now.throttled) {
+            seen.throttled_fell |= is.periods < was.periods || is.time_ns < was.time_ns;
             let sum = seen.throttled.unwrap_or_default();
             seen.throttled = Some(Throttled {
                 periods: sum.periods + is.periods.saturating_sub(was.periods),
@@ -202,6 +208,11 @@ impl Inner {
         }
         // No quota can have stopped it.
         seen.throttled = seen.throttled.filter(|_| seen.quota.is_some());
+        seen.throttled_fell &= seen.quota.is_some();
+        if seen.throttled_fell {
+            seen.throttled = None;
+        }
+        seen.clock_steps = self.wall_clock.steps();
         seen
     }
 }
@@ -217,6 +228,19 @@ struct Look {
     own: Nanos,
     throttled: Option<Throttled>,
     suspended: Option<Nanos>,
+    clocks: Reading,
+}
+
+/// Reads both clocks; the steady one as the time since `beginning`.
+pub fn read_clocks(beginning: punctual_os::Tick) -> Reading {
+    let before = clock::now().since(beginning);
+    let wall_ns = stops::time_of_day_ns();
+    Reading {
+        before,
+        wall_ns,
+        after: clock::now().since(beginning),
+        suspended: stops::suspended(),
+    }
 }
 
 impl Look {
@@ -232,6 +256,7 @@ impl Look {
             own: own.fold(Nanos::ZERO, |sum, usage| sum + usage.cpu()),
             throttled: groups.throttled(),
             suspended: stops::suspended(),
+            clocks: read_clocks(punctual_os::Tick::from_ns(0)),
             runtimes: Runtimes::read(),
         }
     }
@@ -246,29 +271,54 @@ impl Look {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_record::{ClockStep, CpuQuota};
 
-    /// What is said of a second of one CPU, looked at ten times, of which so much was stolen
-    /// by the counter at each look.
-    fn seen(stolen_ms: [u64; 11]) -> Disturbance {
-        let begun = clock::now();
-        let look = |(i, stolen): (u64, u64)| Look {
-            at: begun + Nanos::from_ms(100 * i),
+    fn look(begun: punctual_os::Tick, i: u64) -> Look {
+        let before = Nanos::from_ms(100 * i);
+        Look {
+            at: begun + before,
             cpus: vec![1],
             runtimes: None,
-            times: Some(CpuTimes {
-                idle: Nanos::from_ms(50 * i),
-                stolen: Nanos::from_ms(stolen),
-            }),
+            times: None,
             own: Nanos::ZERO,
             throttled: None,
             suspended: None,
+            clocks: Reading {
+                before,
+                wall_ns: 100_000_000 * i as i64,
+                after: before,
+                suspended: None,
+            },
+        }
+    }
+
+    /// What is said of a second of one CPU that was looked at ten times.
+    fn seen(looked: impl Fn(usize, Look) -> Look) -> Disturbance {
+        let begun = clock::now();
+        let looks = (0..11).map(|i| looked(i, look(begun, i as u64)));
+        let looks: Vec<Look> = looks.collect();
+        let mut inner = Inner {
+            seen: Disturbance {
+                quota: Some(CpuQuota::new(Nanos::from_ms(20), Nanos::from_ms(100))),
+                ..Disturbance::default()
+            },
+            ..Inner::default()
         };
-        let looks: Vec<Look> = (0..).zip(stolen_ms).map(look).collect();
-        let mut inner = Inner::default();
         for two in looks.windows(2) {
             inner.add(&two[0], &two[1]);
         }
         inner.sum()
+    }
+
+    /// So much was stolen by the counter at each look.
+    fn stolen(stolen_ms: [u64; 11]) -> Disturbance {
+        seen(|i, look| Look {
+            times: Some(CpuTimes {
+                idle: Nanos::from_ms(50 * i as u64),
+                stolen: Nanos::from_ms(stolen_ms[i]),
+            }),
+            ..look
+        })
     }
 
     fn growing_by(step_ms: u64) -> [u64; 11] {
@@ -278,7 +328,7 @@ mod tests {
     #[test]
     fn stolen_time_that_the_time_allows_is_believed() {
         for step_ms in [0, 30, 100] {
-            let seen = seen(growing_by(step_ms));
+            let seen = stolen(growing_by(step_ms));
             assert_eq!(seen.stolen_ns, Some(10_000_000 * step_ms));
             assert_eq!(seen.steal_doubt, None);
             assert!(seen.unseen_fraction.is_some());
@@ -287,16 +337,55 @@ mod tests {
 
     #[test]
     fn a_counter_of_stolen_time_that_time_does_not_allow_is_not_used() {
-        let beyond = seen(growing_by(900));
+        let beyond = stolen(growing_by(900));
         let doubt = StealDoubt::BeyondTime(9_000_000_000);
         assert_eq!(beyond.steal_doubt, Some(doubt));
         assert_eq!((beyond.stolen_ns, beyond.stolen_fraction()), (None, None));
         assert_eq!(beyond.unseen_fraction, None);
         let mut fallen = growing_by(10);
         fallen[5] = 3;
-        assert_eq!(seen(fallen).steal_doubt, Some(StealDoubt::Fell));
+        assert_eq!(stolen(fallen).steal_doubt, Some(StealDoubt::Fell));
         let mut huge = growing_by(0);
         (huge[9], huge[10]) = (1 << 43, 1 << 43);
-        assert!(seen(huge).steal_doubt.is_some());
+        assert!(stolen(huge).steal_doubt.is_some());
+    }
+
+    #[test]
+    fn throttled_time_that_falls_is_said_and_not_used() {
+        let throttled = |time_ms: [u64; 11]| {
+            seen(|i, look| Look {
+                throttled: Some(Throttled {
+                    periods: i as u64,
+                    time_ns: time_ms[i] * 1_000_000,
+                }),
+                ..look
+            })
+        };
+        let grows = throttled(growing_by(5));
+        let all = Throttled {
+            periods: 10,
+            time_ns: 50_000_000,
+        };
+        assert_eq!((grows.throttled, grows.throttled_fell), (Some(all), false));
+        let mut fallen = growing_by(5);
+        fallen[5] = 3;
+        let falls = throttled(fallen);
+        assert_eq!((falls.throttled, falls.throttled_fell), (None, true));
+    }
+
+    #[test]
+    fn steps_of_the_wall_clock_are_in_what_it_saw() {
+        let mut inner = Inner::default();
+        let begun = clock::now();
+        for i in 0..10 {
+            let mut clocks = look(begun, i).clocks;
+            clocks.wall_ns += if i < 6 { 0 } else { -1_200_000_000 };
+            inner.wall_clock.read(clocks);
+        }
+        let steps = inner.sum().clock_steps;
+        let [ClockStep { at_ns, by_ns }] = steps[..] else {
+            panic!("one step: {steps:?}");
+        };
+        assert_eq!((at_ns, by_ns), (600_000_000, -1_200_000_000));
     }
 }

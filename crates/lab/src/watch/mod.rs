@@ -12,6 +12,10 @@
 //! - [`Tally`] makes percentiles, hiccups and their causes of it. It is pure: it
 //!   knows neither clock nor thread.
 //!
+//! Percentiles are of all deadlines. While a stall lasts, no wait begins, so a percentile of waits
+//! would leave out the deadlines that the stall made late. [`Missed`] has them, each as late as it
+//! was when it was given up.
+//!
 //! A watch is for one host at a time and its surprises, so no simulated machine
 //! has it.
 
@@ -47,6 +51,36 @@ impl Wake {
     /// When the thread read the clock.
     pub fn woke(&self) -> Nanos {
         self.due + self.late
+    }
+}
+
+/// Deadlines that had passed before their wait began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Missed {
+    /// When the first of them was due, counted from the beginning of the watch.
+    pub first: Nanos,
+    /// How many there are, a period apart.
+    pub count: u64,
+    /// When the thread was ready to wait again and gave them up.
+    pub given_up: Nanos,
+}
+
+/// What becomes of deadlines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// One was waited for.
+    Wake(Wake),
+    /// Some were missed.
+    Missed(Missed),
+}
+
+impl Seen {
+    /// How many deadlines it is about.
+    fn deadlines(&self) -> u64 {
+        match self {
+            Self::Wake(_) => 1,
+            Self::Missed(missed) => missed.count,
+        }
     }
 }
 
@@ -122,7 +156,7 @@ pub fn measurement(
     date: impl Fn(Nanos) -> String,
 ) -> Measurement {
     let late_ns = tally.whole.late();
-    let n = late_ns.n.max(1) as f64;
+    let n = tally.waits.max(1) as f64;
     let elapsed = watcher.elapsed();
     let per_wait = |length: Option<Nanos>| length.map(|length| length.as_ns() as f64 / n);
     let share = |length: Nanos| length.as_secs_f64() / elapsed.as_secs_f64();
@@ -143,10 +177,11 @@ pub fn measurement(
         hiccups_by_cause: by_cause.into(),
         hiccups_in_all: tally.hiccups_in_all(),
         lost_waits: tally.lost,
+        waits: Some(tally.waits),
     };
     let watch = Experiment::Watch(Box::new(watch));
     Measurement {
-        missed: tally.missed(),
+        missed: tally.missed,
         cpu: Cpu {
             fraction: tally.cpu().map(share),
             per_wait_ns: per_wait(tally.cpu()),

@@ -8,10 +8,10 @@ use punctual_os::meter::Counts;
 use punctual_os::processes::Ran;
 use punctual_program::machine::Stopped;
 use punctual_record::experiment::{Cause, Hiccup};
-use punctual_record::{CpuQuota, Histogram, Late};
+use punctual_record::{CpuQuota, Histogram, Late, steps_up_to};
 
-use super::Wake;
 use super::cause::{self, Readings, SETTLES, is_possible};
+use super::{Missed, Seen, Wake};
 
 /// Upper bounds, inclusive, of the buckets that lateness is counted in beside
 /// the histogram: exact, and few enough to be scraped every second.
@@ -31,12 +31,16 @@ const OTHERS: usize = 4;
 pub struct Tally {
     /// From which lateness on a wait is a hiccup.
     pub threshold: Nanos,
-    /// Waits that are later than this are counted too.
+    /// Deadlines that are later than this are counted too.
     pub limit: Option<Nanos>,
     /// How many these are.
     pub over_limit: u64,
-    /// The lateness of all waits.
+    /// The lateness of all deadlines, missed ones included.
     pub whole: Histogram,
+    /// Deadlines that were waited for.
+    pub waits: u64,
+    /// Deadlines that had passed before their wait began.
+    pub missed: u64,
     window: Histogram,
     /// By the first of [`BUCKETS_US`] that holds it; the last is for the rest.
     buckets: [u64; BUCKETS_US.len() + 1],
@@ -53,11 +57,9 @@ pub struct Tally {
     /// When punctual itself went on after it was stopped, and for how long it was late
     /// then.
     pub(super) went_on: Vec<Nanos>,
-    /// The waits in which punctual itself was stopped.
+    /// The waits in which punctual itself was stopped, and what was missed by that.
     pub stopped: Stopped,
     period: Nanos,
-    /// After so many deadlines there is none that could be missed.
-    pub deadlines: Option<u64>,
     /// Hiccups for which stolen time may still be counted.
     unsettled: VecDeque<Hiccup>,
     /// Settled, and not taken yet.
@@ -65,9 +67,7 @@ pub struct Tally {
     /// The first 10,000 hiccups that are settled.
     pub hiccups: Vec<Hiccup>,
     by_cause: [u64; Cause::ALL.len()],
-    /// So many deadlines were skipped by now.
-    pub(super) skipped: u64,
-    /// Waits that were not collected in time, and of which nothing is known.
+    /// Deadlines that were not collected in time, and of which nothing is known.
     pub lost: u64,
 }
 
@@ -87,29 +87,63 @@ impl Tally {
         }
     }
 
-    /// One more wait.
-    pub fn wake(&mut self, wake: &Wake) {
-        let late_ns = wake.late.as_ns();
-        // Another thread may note it, once the wait has ended.
-        let noted = match wake.late > self.threshold {
-            true => wake.woke() + NOTED_WITHIN,
-            false => wake.woke(),
+    /// What became of the next deadlines.
+    pub fn add(&mut self, seen: &Seen) {
+        match seen {
+            Seen::Wake(wake) => self.wake(wake),
+            Seen::Missed(missed) => self.give_up(missed),
+        }
+    }
+
+    fn give_up(&mut self, missed: &Missed) {
+        let count = missed.count;
+        if self.is_own_stop(missed.first, missed.given_up) {
+            self.stopped.missed += count;
+            return;
+        }
+        let last = missed.first + self.period.times(count.saturating_sub(1));
+        self.missed += count;
+        self.late(missed.given_up - last, count);
+    }
+
+    /// So many deadlines, a period apart, of which the last was so late.
+    fn late(&mut self, last: Nanos, count: u64) {
+        let (least_ns, step_ns) = (last.as_ns(), self.period.as_ns());
+        let up_to = |bound_ns| steps_up_to(least_ns, step_ns, count, bound_ns);
+        let mut counted = 0;
+        for (bucket, bound_us) in self.buckets.iter_mut().zip(BUCKETS_US) {
+            let within = up_to(bound_us * 1_000);
+            *bucket += within - counted;
+            counted = within;
+        }
+        self.buckets[BUCKETS_US.len()] += count - counted;
+        let over = self.limit.map(|limit| count - up_to(limit.as_ns()));
+        self.over_limit += over.unwrap_or(0);
+        self.whole.record_steps(least_ns, step_ns, count);
+        self.window.record_steps(least_ns, step_ns, count);
+    }
+
+    /// Whether punctual itself was stopped between `due` and `seen`. Another thread may note that
+    /// a moment later.
+    fn is_own_stop(&self, due: Nanos, seen: Nanos) -> bool {
+        let noted = match seen - due > self.threshold {
+            true => seen + NOTED_WITHIN,
+            false => seen,
         };
-        let own_stop = (self.went_on.iter()).any(|at| (wake.due..=noted).contains(at));
+        self.went_on.iter().any(|at| (due..=noted).contains(at))
+    }
+
+    fn wake(&mut self, wake: &Wake) {
+        let own_stop = self.is_own_stop(wake.due, wake.woke());
         if own_stop {
-            let period = self.period.as_ns().max(1);
-            let left =
-                (self.deadlines.unwrap_or(u64::MAX)).saturating_sub(wake.due.as_ns() / period);
             self.stopped += Stopped {
                 waits: 1,
                 late: wake.late,
-                missed: (late_ns / period).min(left),
+                missed: 0,
             };
         } else {
-            self.whole.record(late_ns);
-            self.window.record(late_ns);
-            self.buckets[BUCKETS_US.partition_point(|bound| bound * 1_000 < late_ns)] += 1;
-            self.over_limit += u64::from(self.limit.is_some_and(|limit| wake.late > limit));
+            self.waits += 1;
+            self.late(wake.late, 1);
         }
         if wake.late > self.threshold {
             let mut hiccup = cause::between(wake.woke(), wake.late, &self.last, &wake.counts);
@@ -180,7 +214,7 @@ impl Tally {
         late
     }
 
-    /// How many waits were at most as late as each of [`BUCKETS_US`].
+    /// How many deadlines were at most as late as each of [`BUCKETS_US`].
     pub fn cumulative(&self) -> impl Iterator<Item = (Nanos, u64)> {
         let counts = self.buckets.iter().scan(0, |sum, count| {
             *sum += count;
@@ -189,20 +223,15 @@ impl Tally {
         BUCKETS_US.into_iter().map(Nanos::from_us).zip(counts)
     }
 
-    /// How many settled hiccups have that cause, kept or not.
+    /// How many settled hiccups have that cause, kept or not; also waits in which punctual itself was
+    /// stopped.
     pub fn hiccups_by(&self, cause: Cause) -> u64 {
         self.by_cause[cause as usize]
     }
 
-    /// How many hiccups are settled, kept or not.
+    /// How many hiccups are settled, kept or not, without those in which punctual itself was stopped.
     pub fn hiccups_in_all(&self) -> u64 {
-        self.by_cause.iter().sum()
-    }
-
-    /// Deadlines that were skipped, because they had passed before their wait
-    /// began.
-    pub fn missed(&self) -> u64 {
-        self.skipped.saturating_sub(self.stopped.missed)
+        self.by_cause.iter().sum::<u64>() - self.hiccups_by(Cause::OwnStop)
     }
 
     /// How long the thread waited for a CPU, where that is counted.
@@ -213,6 +242,12 @@ impl Tally {
     /// The CPU time the thread used, where that is counted.
     pub fn cpu(&self) -> Option<Nanos> {
         Some(self.last.cpu? - self.first.cpu?)
+    }
+
+    /// Whether the counters of stolen and of throttled time fell, so that no hiccup has them from then
+    /// on.
+    pub fn have_fallen(&self) -> [bool; 2] {
+        [self.readings.has_fallen(), self.throttled.has_fallen()]
     }
 
     /// The time of its CPU that was stolen, where that is counted.
@@ -233,6 +268,7 @@ impl Tally {
         hiccup.stolen_ns = stolen.map(|(counted, _)| counted.as_ns());
         hiccup.stolen_within_ns = stolen.map(|(_, within)| within.as_ns());
         let throttled = self.throttled.around(due, woke).zip(self.quota);
+        let throttled = throttled.filter(|_| !self.throttled.has_fallen());
         hiccup.throttled_ns = throttled.map(|((counted, _), _)| counted.as_ns());
         hiccup.quota = throttled.map(|(_, quota)| quota);
         let first = self.others.partition_point(|(by, _)| *by <= due);
@@ -393,6 +429,52 @@ mod tests {
         assert_eq!(throttled, (Some(81_000_000), Some(quota)));
     }
 
+    fn missed(first_ms: u64, count: u64, given_up_us: u64) -> Seen {
+        Seen::Missed(Missed {
+            first: Nanos::from_ms(first_ms),
+            count,
+            given_up: Nanos::from_us(given_up_us),
+        })
+    }
+
+    /// A stall of 100 ms in a second makes a tenth of the deadlines late, not one in nine hundred.
+    #[test]
+    fn missed_deadlines_are_as_late_as_they_were_given_up() {
+        let mut tally = tally();
+        tally.limit = Some(Nanos::from_ms(50));
+        (1..=900).for_each(|ms| tally.wake(&wake(ms, 60, 100)));
+        tally.wake(&wake(901, 99_900, 100));
+        tally.add(&missed(902, 99, 1_000_950));
+        let late = tally.whole.late();
+        assert_eq!((late.n, tally.waits, tally.missed), (1_000, 901, 99));
+        assert_eq!((late.min, late.max), (60_000, 99_900_000));
+        assert!(late.p90.unwrap() < 100_000 && late.p99.unwrap() > 80_000_000);
+        assert_eq!(tally.over_limit, 50);
+        let counts: Vec<u64> = tally.cumulative().map(|(_, count)| count).collect();
+        // The last missed deadline was given up 950 us after it.
+        let expected = [900, 900, 900, 901, 902, 905, 910, 920, 950, 1_000];
+        assert_eq!(counts[6..], expected);
+        assert_eq!(tally.take_window().n, 1_000);
+        tally.finish();
+        assert_eq!(tally.hiccups_in_all(), 1);
+    }
+
+    #[test]
+    fn throttled_time_that_falls_is_no_cause() {
+        let at = Nanos::from_ms;
+        let quota = CpuQuota::new(at(20), at(100));
+        let mut tally = tally();
+        for (ms, throttled) in [(0, 500), (5, 3)] {
+            tally.throttled(at(ms), quota, at(throttled));
+        }
+        tally.wake(&wake(10, 82_000, 82_100));
+        tally.throttled(at(120), quota, at(84));
+        tally.finish();
+        let news = tally.take_news();
+        assert_eq!((news[0].throttled_ns, news[0].cause), (None, Cause::Queued));
+        assert_eq!(tally.have_fallen(), [false, true]);
+    }
+
     #[test]
     fn a_stop_of_its_own_counts_in_no_lateness() {
         // In the wait, or a little after it.
@@ -401,26 +483,24 @@ mod tests {
             tally.wake(&wake(1, 60, 100));
             tally.went_on = vec![Nanos::from_ms(noted)];
             tally.wake(&wake(2, 3_998_100, 100));
+            tally.add(&missed(3, 3_998, 4_000_101));
             tally.wake(&wake(4_001, 60, 100));
-            tally.skipped = 3_998;
             tally.finish();
-            assert_eq!(tally.whole.late().n, 2);
-            assert_eq!(tally.missed(), 0);
+            assert_eq!((tally.whole.late().n, tally.waits, tally.missed), (2, 2, 0));
             assert_eq!((tally.stopped.waits, tally.stopped.missed), (1, 3_998));
+            assert_eq!(tally.hiccups_in_all(), 0);
+            assert_eq!(tally.hiccups_by(Cause::OwnStop), 1);
             assert_eq!(tally.take_news()[0].cause, Cause::OwnStop);
         }
     }
 
     #[test]
-    fn a_stop_beyond_the_last_deadline_misses_none_that_is_not_there() {
+    fn a_stop_excuses_only_the_deadlines_it_fell_upon() {
         let mut tally = tally();
-        tally.deadlines = Some(10);
-        tally.wake(&wake(1, 60, 100));
-        tally.went_on = vec![Nanos::from_ms(4_000)];
-        tally.skipped = 5;
-        tally.wake(&wake(7, 3_993_100, 100));
-        tally.skipped = 8;
-        assert_eq!((tally.stopped.missed, tally.missed()), (3, 5));
+        tally.went_on = vec![Nanos::from_ms(40)];
+        tally.add(&missed(20, 5, 25_100));
+        tally.add(&missed(60, 3, 62_100));
+        assert_eq!((tally.missed, tally.stopped.missed), (8, 0));
     }
 
     /// Even where every wait is one, for as long as somebody watches.

@@ -1,7 +1,7 @@
 //! The thread that waits, and the hand that takes what it saw.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 
 use punctual_core::{Carrier, Event, Limit, Method, Nanos, Schedule};
@@ -14,8 +14,9 @@ use punctual_os::{Host, Tick, clock, facts, stops, thread};
 use punctual_program::Refusal;
 
 use super::ring::{Reader, Writer, ring};
-use super::{PERIODS, Settings, Tally, Wake};
-use crate::host::Stop;
+use super::{Missed, PERIODS, Seen, Settings, Tally, Wake};
+use crate::host::{Stop, read_clocks};
+use crate::wall_clock::Reading;
 
 /// A thread that waits for one deadline after the other until it has met all of
 /// them, or is dropped or stopped; and the numbers it has put aside.
@@ -23,8 +24,8 @@ use crate::host::Stop;
 /// # What is measured
 /// Deadlines are absolute. A wait that the OS ends before its deadline goes on,
 /// so lateness is never negative: it is the first reading of the clock after
-/// the deadline, less the deadline. Deadlines that have passed before their
-/// wait begins are skipped and counted, so one stall is charged once.
+/// the deadline, less the deadline. A deadline that has passed before its wait
+/// begins is missed, and as late as it is then: when it is given up.
 #[derive(Debug)]
 pub struct Watcher {
     reader: Reader,
@@ -100,6 +101,11 @@ impl Watcher {
         Some(ran)
     }
 
+    /// Both clocks now; the steady one as the time since the watch began.
+    pub fn clocks(&self) -> Reading {
+        read_clocks(self.begun.at)
+    }
+
     /// The time since the watch began.
     pub fn elapsed(&self) -> Nanos {
         clock::now().since(self.begun.at)
@@ -122,11 +128,11 @@ impl Watcher {
     /// longer on a larger one: not on the watched CPU, and not in the watching
     /// thread.
     pub fn collect(&mut self, tally: &mut Tally) {
-        let wakes: Vec<Wake> = std::iter::from_fn(|| self.reader.pop()).collect();
+        let seen: Vec<Seen> = std::iter::from_fn(|| self.reader.pop()).collect();
         // Read afterwards, so that the stops in all of them have been noted.
         let since_begun = |at: Tick| at.since(self.begun.at);
         tally.went_on = stops::ends().into_iter().map(since_begun).collect();
-        wakes.iter().for_each(|wake| tally.wake(wake));
+        seen.iter().for_each(|seen| tally.add(seen));
         if let Some(times) = self.cpu.and_then(|cpu| facts::cpu_times(&[cpu])) {
             tally.stolen(self.elapsed(), times.stolen);
         }
@@ -139,7 +145,6 @@ impl Watcher {
         } else if self.ran.is_none() {
             tally.looked = None;
         }
-        tally.skipped = self.shared.missed.load(Ordering::Relaxed);
         tally.lost = self.reader.lost();
         tally.settle();
     }
@@ -164,7 +169,6 @@ const OVER: Event = Event(0);
 #[derive(Debug, Default)]
 struct Shared {
     over: AtomicBool,
-    missed: AtomicU64,
     events: Events,
 }
 
@@ -220,12 +224,18 @@ impl Job {
     fn watch(&mut self, sleeper: &mut Sleeper, method: Method, meter: &Meter, origin: Tick) {
         let deadlines = self.settings.deadlines.unwrap_or(u64::MAX);
         let mut pace = Schedule::<Host>::begun_at(origin, self.settings.rate.exact_period());
+        let period = self.settings.rate.period();
         let mut cycle = 0_u64;
         while cycle < deadlines && !self.shared.over.load(Ordering::Relaxed) {
-            let slot = pace.next_after(clock::now());
+            let now = clock::now();
+            let slot = pace.next_after(now);
             let missed = slot.missed.min(deadlines - cycle);
             if missed > 0 {
-                self.shared.missed.fetch_add(missed, Ordering::Relaxed);
+                self.ring.push(&Seen::Missed(Missed {
+                    first: slot.at.since(origin) - period.times(slot.missed),
+                    count: missed,
+                    given_up: now.since(origin),
+                }));
             }
             cycle += missed;
             if cycle == deadlines {
@@ -233,11 +243,11 @@ impl Job {
             }
             cycle += 1;
             let woke = wait_until(sleeper, method, slot.at);
-            self.ring.push(&Wake {
+            self.ring.push(&Seen::Wake(Wake {
                 due: slot.at.since(origin),
                 late: woke.since(slot.at),
                 counts: meter.read(),
-            });
+            }));
         }
     }
 }
@@ -289,7 +299,8 @@ mod tests {
         watcher.collect(&mut tally);
         let late = tally.whole.late();
         assert!(late.n > 0 && late.early == 0);
-        assert_eq!(late.n + tally.missed() + tally.lost, 150);
+        assert_eq!(tally.waits + tally.missed, late.n);
+        assert_eq!(late.n + tally.lost, 150);
         assert!(watcher.elapsed() >= Nanos::from_us(200 * 150));
     }
 

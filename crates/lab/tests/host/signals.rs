@@ -33,7 +33,7 @@ fn disturb() -> Box<dyn FnMut(Instant)> {
 /// one early; the strategy then sleeps for the rest.
 #[test]
 fn a_signal_ends_a_nap_but_not_the_wait() {
-    ctrlc::set_handler(|| ()).unwrap();
+    punctual_os::signals::on_ask(|_| ()).unwrap();
     let disturbed = |method| {
         let stop = Stop::new();
         *STOP.lock().unwrap() = Some(stop.clone());
@@ -65,6 +65,6 @@ fn a_signal_ends_a_nap_but_not_the_wait() {
         naps - samples.len()
     };
     assert!(disturbed(Method::ClockNanosleep) > 0);
-    // The kernel goes on with a read after the handlers that ctrlc sets.
+    // The kernel goes on with a read after these handlers.
     assert_eq!(disturbed(Method::Timerfd), 0);
 }

@@ -9,6 +9,7 @@ use super::RunRow;
 use super::estimate::{Estimate, Missing};
 use super::metric::Metric;
 use crate::published::{self, Published};
+use crate::punctuality::Punctuality;
 use crate::run::Run;
 
 /// The version of the comparison that this crate writes.
@@ -105,6 +106,9 @@ pub struct Cell {
     /// scheduler.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub oversubscribed: bool,
+    /// How punctually deadlines were served, where there are any: for rules on how many may be late.
+    #[serde(skip)]
+    pub punctuality: Option<Punctuality>,
     /// What is known.
     #[serde(flatten)]
     pub known: BTreeMap<Metric, Estimate>,

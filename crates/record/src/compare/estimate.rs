@@ -8,6 +8,7 @@ use crate::cost::{Cost, WEIGHTS};
 use crate::experiment::Lengths;
 use crate::interval::Interval;
 use crate::late::percentile;
+use crate::punctuality::Punctuality;
 
 /// Ratios up to this are of no account. So much do numbers of one machine differ
 /// from run to run with nothing changed, whatever their rounds say: of the numbers
@@ -147,6 +148,8 @@ pub struct Estimate {
 pub enum Missing {
     /// No lateness was measured.
     NotMeasured,
+    /// The file is of an older version, whose lateness leaves out missed deadlines.
+    WithoutMissed,
     /// Fewer than ten samples lie above the percentile, or the file has none.
     FewSamples,
     /// The OS does not tell the CPU time.
@@ -193,6 +196,9 @@ impl Missing {
     pub const fn in_words(self) -> &'static str {
         match self {
             Self::NotMeasured => "no lateness was measured",
+            Self::WithoutMissed => {
+                "the file is of an older version, whose lateness leaves out the deadlines that were missed"
+            }
             Self::FewSamples => "fewer than ten samples lie above it",
             Self::NoCpuTime => "no CPU time is known",
             Self::NoRounds => "the file has no rounds that a cost could follow from",
@@ -207,14 +213,17 @@ pub(super) fn estimate(metric: Metric, pool: &Pool<'_>) -> Option<Result<Estimat
         Metric::LATE_P50 => quantile_of(pool, 500, pool.late.p50),
         Metric::LATE_P90 => quantile_of(pool, 900, pool.late.p90),
         Metric::LATE_P99 => quantile_of(pool, 990, pool.late.p99),
-        Metric::LATE_MAX => measured(pool).map(|()| Estimate::bare(pool.late.max as f64)),
-        Metric::LATE_MEAN => measured(pool).map(|()| mean(pool)),
+        Metric::LATE_P999 => quantile_of(pool, 999, pool.late.p999),
+        Metric::LATE_MAX => of_all(pool).map(|()| Estimate::bare(pool.late.max as f64)),
+        Metric::LATE_MEAN => of_all(pool).map(|()| mean(pool)),
         Metric::CPU => cpu(pool),
         Metric::COST_W1 => cost(pool, 1.0),
         Metric::COST_W10 => cost(pool, 10.0),
         Metric::COST_W100 => cost(pool, 100.0),
         Metric::STEP => Ok(Estimate::bare(middle(pool.clock()?.step_ns)?)),
         Metric::READ_COST => Ok(Estimate::bare(middle(pool.clock()?.read_cost_ns)?)),
+        Metric::MISSED => Ok(share(pool, |of| Some(of.missed()))?),
+        Metric::HICCUPS => Ok(share(pool, Punctuality::hiccups)?),
         _ => return None,
     };
     Some(found)
@@ -228,12 +237,27 @@ fn measured(pool: &Pool<'_>) -> Result<(), Missing> {
     (pool.late.n > 0).then_some(()).ok_or(Missing::NotMeasured)
 }
 
+/// As [`measured`], of all deadlines.
+fn of_all(pool: &Pool<'_>) -> Result<(), Missing> {
+    measured(pool)?;
+    match pool.leaves_out_missed() {
+        true => Err(Missing::WithoutMissed),
+        false => Ok(()),
+    }
+}
+
+/// What is counted of deadlines, as a share of them.
+fn share(pool: &Pool<'_>, count: impl Fn(&Punctuality) -> Option<u64>) -> Option<Estimate> {
+    let of = pool.punctuality.as_ref()?;
+    Some(Estimate::bare(of.share(count(of)?)))
+}
+
 fn quantile_of(
     pool: &Pool<'_>,
     thousandths: usize,
     value: Option<i64>,
 ) -> Result<Estimate, Missing> {
-    measured(pool)?;
+    of_all(pool)?;
     let value = value.ok_or(Missing::FewSamples)? as f64;
     let of_round = |round: &&[i64]| match thousandths {
         500 => {

@@ -26,6 +26,8 @@ pub enum Quantity {
     Length,
     /// A share of time.
     Share,
+    /// A share of the deadlines that fell due.
+    Deadlines,
     /// GB, of 1e9 bytes, per second.
     Rate,
 }
@@ -66,32 +68,41 @@ impl Metric {
     pub const LATE_P90: Self = Self::new(1, "late_p90", "late_p90_ns", Quantity::Length);
     /// The lateness that 99 % do not exceed.
     pub const LATE_P99: Self = Self::new(2, "late_p99", "late_p99_ns", Quantity::Length);
+    /// The lateness that 99.9 % do not exceed.
+    pub const LATE_P999: Self = Self::new(3, "late_p99.9", "late_p999_ns", Quantity::Length);
     /// The greatest lateness. Samples never hold it in an interval: it grows with the
     /// time one waits for it.
-    pub const LATE_MAX: Self = Self::new(3, "late_max", "late_max_ns", Quantity::Length).bare();
+    pub const LATE_MAX: Self = Self::new(4, "late_max", "late_max_ns", Quantity::Length).bare();
     /// The mean lateness, not capped.
-    pub const LATE_MEAN: Self = Self::new(4, "late_mean", "late_mean_ns", Quantity::Length);
+    pub const LATE_MEAN: Self = Self::new(5, "late_mean", "late_mean_ns", Quantity::Length);
     /// The CPU time billed to the waiting thread, as a share of the time.
-    pub const CPU: Self = Self::new(5, "cpu", "cpu_fraction", Quantity::Share);
+    pub const CPU: Self = Self::new(6, "cpu", "cpu_fraction", Quantity::Share);
     /// CPU time + lateness per wait, each lateness counted as at most 1 ms.
-    pub const COST_W1: Self = Self::new(6, "cost_w1", "cost_w1_ns", Quantity::Length);
+    pub const COST_W1: Self = Self::new(7, "cost_w1", "cost_w1_ns", Quantity::Length);
     /// CPU time + 10 x lateness.
-    pub const COST_W10: Self = Self::new(7, "cost_w10", "cost_w10_ns", Quantity::Length);
+    pub const COST_W10: Self = Self::new(8, "cost_w10", "cost_w10_ns", Quantity::Length);
     /// CPU time + 100 x lateness.
-    pub const COST_W100: Self = Self::new(8, "cost_w100", "cost_w100_ns", Quantity::Length);
+    pub const COST_W100: Self = Self::new(9, "cost_w100", "cost_w100_ns", Quantity::Length);
     /// The step of a clock: the median of the smallest seen, which is all that is
     /// recorded.
-    pub const STEP: Self = Self::new(9, "step", "step_p50_ns", Quantity::Length).bare();
+    pub const STEP: Self = Self::new(10, "step", "step_p50_ns", Quantity::Length).bare();
     /// What it takes to read a clock: the median over the batches, which is all that is
     /// recorded.
     pub const READ_COST: Self =
-        Self::new(10, "read_cost", "read_cost_p50_ns", Quantity::Length).bare();
+        Self::new(11, "read_cost", "read_cost_p50_ns", Quantity::Length).bare();
+    /// The deadlines that had passed before their wait began, as a share of those that fell due.
+    pub const MISSED: Self = Self::new(12, "missed", "missed_fraction", Quantity::Deadlines).bare();
+    /// The waits that ended later than the threshold of a watch, as a share of the deadlines that
+    /// fell due.
+    pub const HICCUPS: Self =
+        Self::new(13, "hiccups", "hiccup_fraction", Quantity::Deadlines).bare();
 
     /// Those of waits, in the order in which they are listed to the user.
-    pub const OF_WAITS: [Self; 11] = [
+    pub const OF_WAITS: [Self; 14] = [
         Self::LATE_P50,
         Self::LATE_P90,
         Self::LATE_P99,
+        Self::LATE_P999,
         Self::LATE_MAX,
         Self::LATE_MEAN,
         Self::CPU,
@@ -100,6 +111,8 @@ impl Metric {
         Self::COST_W100,
         Self::STEP,
         Self::READ_COST,
+        Self::MISSED,
+        Self::HICCUPS,
     ];
 }
 

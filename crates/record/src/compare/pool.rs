@@ -11,6 +11,7 @@ use super::metric::Metric;
 use crate::cost::Round;
 use crate::experiment::{Clocks, Experiment, OfExperiment as _};
 use crate::late::Late;
+use crate::punctuality::Punctuality;
 use crate::run::{Findings, Measurement};
 
 /// Mostly one measurement; several where an experiment writes one per round.
@@ -18,6 +19,8 @@ pub(super) struct Pool<'r> {
     parts: Vec<&'r Measurement>,
     /// What is known of the lateness of all of them.
     pub(super) late: Late,
+    /// How punctually deadlines were served, where there are any.
+    pub(super) punctuality: Option<Punctuality>,
 }
 
 impl<'r> Pool<'r> {
@@ -27,7 +30,12 @@ impl<'r> Pool<'r> {
             [only] => only.late_ns.clone(),
             _ => together(&parts),
         };
-        Self { parts, late }
+        let punctuality = Punctuality::of(&parts);
+        Self {
+            parts,
+            late,
+            punctuality,
+        }
     }
 
     /// Every sample of lateness, round by round; nothing where the file has
@@ -72,6 +80,11 @@ impl<'r> Pool<'r> {
         let mut rounds: Vec<Round> = self.parts.iter().flat_map(of_part).collect();
         rounds.retain(|round| round.n > 0);
         rounds
+    }
+
+    /// Whether the lateness of any of them leaves out missed deadlines.
+    pub(super) fn leaves_out_missed(&self) -> bool {
+        self.parts.iter().any(|part| part.leaves_out_missed())
     }
 
     /// The only measurement, if there is one only.
@@ -163,6 +176,7 @@ impl RunRow for Measurement {
         let mut cell = Cell {
             n: pool.late.n,
             cpu_is_approximate: pool.cpu_is_approximate(),
+            punctuality: pool.punctuality.clone(),
             ..Cell::default()
         };
         for metric in Metric::OF_WAITS {

@@ -9,8 +9,8 @@ use super::rows::{Mark, RowChart};
 use super::style::Look;
 use super::{Figure, figure};
 use crate::select::{self, Row, asked_ns};
-use crate::tables::CAUSES;
-use crate::units;
+use crate::tables::{CAUSES, counted};
+use crate::{prose, units};
 
 /// A row for each wait: the median, a box up to the 90th percentile, a line up to the
 /// 99th, and the predicted median.
@@ -44,7 +44,7 @@ pub(super) fn doctor(run: &Run) -> Option<Figure> {
     Some(figure("doctor", chart.draw(run)))
 }
 
-/// The share of waits by how much later than that they were, and the hiccups over time.
+/// The share of deadlines by how much later than that they were, and the hiccups over time.
 pub(super) fn watch(run: &Run) -> Vec<Figure> {
     let watches = select::of_run::<Watch>(run);
     (watches.into_iter())
@@ -69,15 +69,23 @@ fn lateness(run: &Run, m: Row<'_, Watch>) -> Option<Figure> {
     let points: Vec<Point> = points.collect();
     let every = units::nominal(m.of.period_ns);
     let shares = points.iter().map(|(_, share)| *share);
+    let (of_them, all) = match m.of.waits {
+        Some(_) => ("Deadlines", "deadlines"),
+        None => ("Waits", "waits"),
+    };
+    let missed = prose::when(m.m.missed > 0, || {
+        let are_in = if m.of.waits.is_some() { "" } else { " not" };
+        format!(", missed ones{are_in} included")
+    });
     let plot = Plot {
-        title: "Waits that were later than so much".to_owned(),
+        title: format!("{of_them} that were later than so much"),
         caption: format!(
-            "A wait every {every} with {}, n = {n}. Read: of all waits, so many per cent were later than that; the line \
+            "A deadline every {every} with {}, n = {n}{missed}. Read: of all {all}, so many per cent were later than that; the line \
              ends at the latest one.",
             m.subject
         ),
         x: Axis::log_ns("late", points.iter().map(|(late_ns, _)| *late_ns)),
-        y: Axis::log("% of all waits", 1e-9, shares, units::plain),
+        y: Axis::log(&format!("% of all {all}"), 1e-9, shares, units::plain),
         series: vec![Series {
             marks: vec![],
             ..Series::new("", Look::nth(0), points)
@@ -87,9 +95,9 @@ fn lateness(run: &Run, m: Row<'_, Watch>) -> Option<Figure> {
 }
 
 fn hiccups(run: &Run, m: Row<'_, Watch>) -> Option<Figure> {
-    let hiccups = &m.of.hiccups;
-    let at_s = |hiccup: &Hiccup| hiccup.at_ns as f64 / 1e9;
-    let late_ns = |hiccup: &Hiccup| hiccup.late_ns as f64;
+    let hiccups: Vec<&Hiccup> = counted(m.of).collect();
+    let at_s = |hiccup: &&Hiccup| hiccup.at_ns as f64 / 1e9;
+    let late_ns = |hiccup: &&Hiccup| hiccup.late_ns as f64;
     if hiccups.is_empty() {
         return None;
     }

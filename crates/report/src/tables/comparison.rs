@@ -209,6 +209,8 @@ const TABLES: [Compared; 3] = [
             ("p99", Shows::Plain(Metric::LATE_P99)),
             ("mean", Shows::Plain(Metric::LATE_MEAN)),
             ("max", Shows::Plain(Metric::LATE_MAX)),
+            ("missed %", Shows::Plain(Metric::MISSED)),
+            ("hiccups %", Shows::Plain(Metric::HICCUPS)),
             ("p50 over A's", Shows::OverFirst(Metric::LATE_P50)),
         ],
     },
@@ -246,6 +248,13 @@ pub(crate) fn ratios(more: &[Compared]) -> Vec<Metric> {
 
 const COST_IN_WORDS: &str = "Cost: CPU time + 10 x lateness per wait, each lateness counted as at \
     most 1 ms.";
+
+const DEADLINES_IN_WORDS: &str = "In per cent of the deadlines. Missed: those that had passed before their wait began. \
+    Hiccups: waits that ended later than the threshold of the watch.";
+
+fn of_deadlines(shows: Shows) -> bool {
+    matches!(shows, Shows::Plain(metric) if metric.quantity == Quantity::Deadlines)
+}
 
 const OVERSUBSCRIBED: &str = "`*`: more workers than CPUs, so that it tells of the scheduler.";
 
@@ -330,6 +339,7 @@ fn section(
         .captions(
             any(|shows| matches!(shows, Shows::Within(Metric::COST_W10))).then_some(COST_IN_WORDS),
         )
+        .captions(any(of_deadlines).then_some(DEADLINES_IN_WORDS))
         .captions(has(|estimate| estimate.interval.is_some()).then_some(INTERVAL_IN_WORDS))
         .captions(any(|shows| matches!(shows, Shows::OverFirst(_))).then_some(OVER_FIRST_IN_WORDS))
         .captions(has(not_judged).then_some(NOT_JUDGED_IN_WORDS))
@@ -418,6 +428,10 @@ impl Shows {
             return true;
         };
         let may_have = |cell: &Cell| {
+            // That nothing was missed is said by no column.
+            if metric.quantity == Quantity::Deadlines {
+                return cell.known.get(&metric).is_some_and(|it| it.value > 0.0);
+            }
             let too_few = cell.missing.get(&metric) == Some(&Missing::FewSamples);
             cell.known.contains_key(&metric) || too_few
         };
@@ -484,6 +498,7 @@ fn written_or_blank(cell: &Cell, metric: Metric, written: Option<String>) -> Sho
     }
     let why = match cell.missing.get(&metric) {
         Some(Missing::FewSamples) => Why::FEW_SAMPLES,
+        Some(Missing::WithoutMissed) => Why::WITHOUT_MISSED,
         Some(Missing::NoCpuTime) => Why::NO_CPU_TIME,
         Some(Missing::NoRounds) => Why::NO_ROUNDS,
         Some(Missing::NotMeasured) | None => Why::NOT_MEASURED,
@@ -494,7 +509,7 @@ fn written_or_blank(cell: &Cell, metric: Metric, written: Option<String>) -> Sho
 fn number(metric: Metric, value: f64) -> String {
     match metric.quantity {
         Quantity::Length => units::duration(value),
-        Quantity::Share => units::percent(value),
+        Quantity::Share | Quantity::Deadlines => units::percent(value),
         Quantity::Rate => units::gb(value),
     }
 }

@@ -1,8 +1,8 @@
 //! What is known of a computer: the prediction of `doctor` beside the measurement, and the hiccups
 //! of a `watch`.
 
-use punctual_record::experiment::{Cause, Doctor, Watch};
-use punctual_record::{Diagnosis, Run, Verdict};
+use punctual_record::experiment::{Cause, Doctor, Hiccup, Watch};
+use punctual_record::{Diagnosis, Punctuality, Run, Verdict};
 
 use super::WIDTH;
 use super::cells::Section;
@@ -107,7 +107,11 @@ fn of_watch(m: Row<'_, Watch>) -> Vec<Section> {
     let mut sections = vec![lateness(m)];
     let bins = &m.of.histogram_late_ns;
     if !bins.is_empty() {
-        sections.push(histogram("watch: lateness of all waits", "waits", bins).into());
+        let (of, counted) = match m.of.waits {
+            Some(_) => ("all deadlines", "deadlines"),
+            None => ("waits, without missed deadlines", "waits"),
+        };
+        sections.push(histogram(&format!("watch: lateness of {of}"), counted, bins).into());
     }
     sections.push(hiccups(m).into());
     sections
@@ -119,17 +123,29 @@ fn lateness(m: Row<'_, Watch>) -> Section {
         m.of.on_cpu
             .map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
     let long = units::duration(m.of.elapsed_ns);
-    Table::new(format!("watch: lateness of a wait every {every}{cpu} for {long}"), &[m])
-        .told([named("method", SUBJECT), N, P50, P90, P99, P999, MAX, MEAN, MISSED, CPU])
+    let (due, what) = match m.of.waits {
+        Some(_) => (
+            named("deadlines", N),
+            "A missed deadline had passed before its wait began. It is as late as it was when it was given up, and in all \
+             these figures.",
+        ),
+        None => (
+            named("waits", N),
+            "A missed deadline had passed before its wait began. Only `missed` has it: an older version of punctual measured \
+             this, whose lateness is of waits.",
+        ),
+    };
+    Table::new(format!("watch: a deadline every {every}{cpu} for {long}"), &[m])
+        .told([named("method", SUBJECT), due, P50, P90, P99, P999, MAX, MEAN, MISSED, CPU])
         .told([named("queued\nper wait", QUEUED), named("stolen\nper wait", STOLEN)])
+        .caption(what)
         .caption(
-            "n: waits. missed: deadlines that had passed before their wait began; one stall is charged once. \
-             CPU: of the watching thread, with reading its counters. queued: could run, waited for a CPU. \
+            "CPU: of the watching thread, with reading its counters. queued: could run, waited for a CPU. \
              stolen: by the hypervisor, counted in steps of 10 ms.",
         )
         .captions((m.of.lost_waits > 0).then(|| {
             format!(
-                "Of {} more waits nothing is known: they were not collected in time.",
+                "Of {} more deadlines nothing is known: they were not collected in time.",
                 m.of.lost_waits
             )
         }))
@@ -138,10 +154,11 @@ fn lateness(m: Row<'_, Watch>) -> Section {
 
 fn hiccups(m: Row<'_, Watch>) -> String {
     let over = units::nominal(m.of.threshold_ns);
-    let all = m.of.hiccups_in_all;
+    let all = m.of.hiccups();
+    let due = due(m);
     let mut text = prose::paragraph(&format!("watch: hiccups, waits more than {over} late"));
     if all == 0 {
-        return text + &prose::paragraph(&format!("None of {} waits.", m.late_ns.n));
+        return text + &prose::paragraph(&format!("None, of {due} deadlines."));
     }
     let by = |cause: Cause| {
         (m.of.hiccups_by_cause.get(cause.name()))
@@ -156,11 +173,11 @@ fn hiccups(m: Row<'_, Watch>) -> String {
             _ => format!("{} {what}", by(cause)),
         });
     text += &prose::paragraph(&format!(
-        "{all} of {} waits: {}. {HOW_NAMED}",
-        m.late_ns.n,
+        "Of {due} deadlines {} were missed and {all} were hiccups: {}. {HOW_NAMED}",
+        m.m.missed,
         prose::list(causes),
     ));
-    let mut kept: Vec<_> = m.of.hiccups.iter().collect();
+    let mut kept: Vec<_> = counted(m.of).collect();
     kept.sort_by_key(|hiccup| std::cmp::Reverse(hiccup.late_ns));
     if kept.len() > TOLD {
         text += &prose::paragraph(&format!("The worst {TOLD}:"));
@@ -175,17 +192,25 @@ fn hiccups(m: Row<'_, Watch>) -> String {
 pub(crate) const HOW_NAMED: &str = "A cause is named where what was counted of it makes up at least half of the lateness. \
                                     Stolen time is counted in steps of 10 ms, so it is named from 5 ms on.";
 
-/// Causes in words.
-pub(crate) const CAUSES: [(Cause, &str); 5] = [
+/// Causes in words, except the stop of punctual itself, which is in no total.
+pub(crate) const CAUSES: [(Cause, &str); 4] = [
     (Cause::Throttled, "throttled by the quota of the cgroup"),
     (Cause::Queued, "waited for a CPU"),
     (Cause::Stolen, "stolen by the hypervisor"),
     (Cause::Unknown, "unknown"),
-    (
-        Cause::OwnStop,
-        "while punctual itself was stopped, which counts nowhere else",
-    ),
 ];
+
+/// The hiccups that are kept, without those in which punctual itself was stopped.
+pub(crate) fn counted(of: &Watch) -> impl Iterator<Item = &Hiccup> {
+    of.hiccups
+        .iter()
+        .filter(|hiccup| hiccup.cause != Cause::OwnStop)
+}
+
+/// The deadlines of a watch that fell due.
+fn due(m: Row<'_, Watch>) -> u64 {
+    Punctuality::of(&[m.m]).map_or(0, |of| of.due())
+}
 
 /// Who had the CPU most during the hiccups that are kept, and in how many of them:
 /// ` (sh 31, cargo 5, not seen 2)`.

@@ -18,7 +18,7 @@ pub(crate) use bench::{decades, frames, interval, learned, naps, pace, regimes, 
 pub use cells::{Cells, Section};
 pub use comparison::{Compared, Shows, comparison, comparison_sections, param_in_words};
 pub(crate) use comparison::{common, label_of, published_in_words, published_label, ratios, times};
-pub(crate) use computer::{CAUSES, HOW_NAMED, REFERENCE, doctor, watch, who_had_it};
+pub(crate) use computer::{CAUSES, HOW_NAMED, REFERENCE, counted, doctor, watch, who_had_it};
 pub use cost::interval_in_words;
 pub(crate) use cost::ratio_within;
 pub(crate) use measure::{clocks, cores, gap, growth, load, sleep, timers, yields};

@@ -88,8 +88,13 @@ impl Why {
     pub const NO_ROUNDS: Self = Self(17, "the run has no rounds that a cost could follow from");
     /// What a published figure does not tell.
     pub const NOT_PUBLISHED: Self = Self(18, "not published");
+    /// Lateness from which missed deadlines were left out.
+    pub const WITHOUT_MISSED: Self = Self(
+        19,
+        "the file is of an older version, whose lateness leaves out missed deadlines",
+    );
     /// Those of other products come after it.
-    pub const LAST: u8 = 18;
+    pub const LAST: u8 = 19;
 }
 
 /// The head of a column that any measurement can have, and what is below it.

@@ -134,7 +134,7 @@ impl Pair<'_> {
     fn told(&self, with_label: bool) -> Vec<String> {
         let number = |value| match self.metric.quantity {
             Quantity::Length => units::duration(value),
-            Quantity::Share => format!("{} %", units::percent(value)),
+            Quantity::Share | Quantity::Deadlines => format!("{} %", units::percent(value)),
             Quantity::Rate => format!("{} GB/s", units::gb(value)),
         };
         let ratio = self.this.over_first;

@@ -2,7 +2,7 @@
 //! disturbs it.
 
 use punctual_record::experiment::{Cause, Doctor, Watch};
-use punctual_record::{Advice, Disturbance, Run, Verdict as Judged};
+use punctual_record::{Advice, Disturbance, Punctuality, Run, Verdict as Judged};
 
 use super::{Verdict, typical_in_words};
 use crate::select::{self, Row};
@@ -138,38 +138,32 @@ pub(super) fn watch(run: &Run) -> Option<Verdict> {
     let (of, late) = (row.of, &row.m.late_ns);
     let limit = units::nominal(of.threshold_ns);
     let every = units::nominal(of.period_ns);
-    if late.n == 0 {
-        return None;
-    }
-    let noise = match of.hiccups_in_all {
-        0 => format!(
-            "Quiet: none of {} waits was more than {limit} late.",
-            late.n
-        ),
-        n => format!(
-            "Noisy: {n} of {} waits ({} %) were more than {limit} late.",
-            late.n,
-            units::percent(n as f64 / late.n as f64)
-        ),
-    };
+    let punctuality = Punctuality::of(&[row.m])?;
+    let noise = noise(&punctuality, &limit);
     let shares = [("p99", late.p99), ("p99.9", late.p999)].into_iter();
     let shares =
         shares.filter_map(|(name, ns)| Some(format!("{} at {name}", units::duration(ns?))));
     let spread = late
         .p50
         .map(|ns| format!("{} late in the median", units::duration(ns)));
-    let worst = format!("{} at most", units::duration(late.max));
-    let spread = spread.into_iter().chain(shares).chain([worst]);
+    let worst = (late.n > 0).then(|| format!("{} at most", units::duration(late.max)));
+    let spread = spread.into_iter().chain(shares).chain(worst);
+    let without = prose::when(of.waits.is_none() && row.m.missed > 0, || {
+        ", without missed ones, as an older version measured it".to_owned()
+    });
     let mut sentences = vec![
         noise,
         format!(
-            "A wait every {every} for {}: {}.",
+            "A deadline every {every} for {}: {}{without}.",
             units::duration(of.elapsed_ns),
             prose::list(spread)
         ),
     ];
     if of.lost_waits > 0 {
-        sentences.push(format!("Of {} more waits nothing is known.", of.lost_waits));
+        sentences.push(format!(
+            "Of {} more deadlines nothing is known.",
+            of.lost_waits
+        ));
     }
     let causes = causes(of);
     let most = causes.first().map(|(_, cause, _)| *cause);
@@ -180,13 +174,38 @@ pub(super) fn watch(run: &Run) -> Option<Verdict> {
         })
         .column("waits", |(n, ..)| *n)
         .column("worst", |(_, cause, _)| {
-            let of_cause = of.hiccups.iter().filter(|it| it.cause == *cause);
+            let of_cause = tables::counted(of).filter(|it| it.cause == *cause);
             of_cause
                 .map(|hiccup| hiccup.late_ns)
                 .max()
                 .map(units::duration)
         });
     Some(Verdict::new(sentences, next_of(most, of)).told(table, HOW_NAMED))
+}
+
+/// Whether it was noisy: how many deadlines were missed, and how many served too late.
+fn noise(of: &Punctuality, limit: &str) -> String {
+    let (due, missed) = (of.due(), of.missed());
+    let hiccups = of.hiccups().unwrap_or(0);
+    let share = |n| format!("{} %", units::percent(of.share(n)));
+    match (missed, hiccups) {
+        (0, 0) => {
+            format!("Quiet: none of {due} deadlines was missed or served more than {limit} late.")
+        }
+        (0, late) => format!(
+            "Noisy: {late} of {due} deadlines ({}) were served more than {limit} late.",
+            share(late)
+        ),
+        (missed, 0) => format!(
+            "Noisy: {missed} of {due} deadlines ({}) were missed, and none was served more than {limit} late.",
+            share(missed)
+        ),
+        (missed, late) => format!(
+            "Noisy: of {due} deadlines {missed} were missed ({}) and {late} served more than {limit} late ({}).",
+            share(missed),
+            share(late)
+        ),
+    }
 }
 
 /// The causes that there were, each with how often, the most frequent first.
@@ -330,6 +349,7 @@ mod tests {
             elapsed_ns: 10_000_000_000,
             hiccups: kept.collect(),
             hiccups_in_all: by_cause.values().sum(),
+            waits: Some(10_000),
             hiccups_by_cause: by_cause,
             ..Watch::default()
         };
@@ -344,7 +364,7 @@ mod tests {
         let verdict = watch(&watched(&[])).unwrap();
         assert_eq!(
             verdict.sentences[0],
-            "Quiet: none of 10000 waits was more than 1 ms late."
+            "Quiet: none of 10000 deadlines was missed or served more than 1 ms late."
         );
         assert_eq!(verdict.overview, None);
         assert!(verdict.next.contains("--for 10m"));
@@ -355,11 +375,48 @@ mod tests {
         let verdict = watch(&watched(&[(Cause::Unknown, 3), (Cause::Stolen, 37)])).unwrap();
         assert_eq!(
             verdict.sentences[0],
-            "Noisy: 40 of 10000 waits (0.40 %) were more than 1 ms late."
+            "Noisy: 40 of 10000 deadlines (0.40 %) were served more than 1 ms late."
         );
         let rows = verdict.overview.unwrap().rows;
         assert_eq!(rows[0], ["stolen by the hypervisor", "37", "2.00 ms"]);
         assert_eq!(rows[1][0], "unknown");
         assert!(verdict.next.contains("nothing in here helps"));
+    }
+
+    /// A stall is one hiccup and many missed deadlines, which are what a program feels.
+    #[test]
+    fn missed_deadlines_come_first() {
+        let mut run = watched(&[(Cause::Queued, 60)]);
+        run.results[0].missed = 4_081;
+        let verdict = watch(&run).unwrap();
+        assert_eq!(
+            verdict.sentences[0],
+            "Noisy: of 10000 deadlines 4081 were missed (40.8 %) and 60 served more than 1 ms late (0.60 %)."
+        );
+        let first = |verdict: Verdict| verdict.sentences[1].clone();
+        let of_all = first(verdict);
+        assert!(
+            of_all.starts_with("A deadline every 1 ms for 10.0 s: 60.0 us late in the median"),
+            "{of_all}"
+        );
+
+        let mut missed_only = watched(&[]);
+        missed_only.results[0].missed = 12;
+        assert_eq!(
+            watch(&missed_only).unwrap().sentences[0],
+            "Noisy: 12 of 10000 deadlines (0.12 %) were missed, and none was served more than 1 ms late."
+        );
+
+        let Experiment::Watch(old) = &mut run.results[0].experiment else {
+            unreachable!("it is a watch");
+        };
+        old.waits = None;
+        let verdict = watch(&run).unwrap();
+        assert!(
+            verdict.sentences[0].starts_with("Noisy: of 14081 deadlines 4081 were missed (29.0 %)")
+        );
+        assert!(
+            first(verdict).ends_with(", without missed ones, as an older version measured it.")
+        );
     }
 }

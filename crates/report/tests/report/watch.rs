@@ -15,7 +15,7 @@ fn watch(seen: Watch) -> Run {
     };
     Run::of([Measurement {
         late_ns: Late {
-            n: 2_000,
+            n: 2_008,
             min: 51_000,
             p50: Some(55_100),
             p75: Some(57_000),
@@ -47,17 +47,23 @@ fn a_watch_has_its_distribution_and_its_hiccups_with_their_counters() {
     };
     let run = watch(Watch {
         lost_waits: 3,
+        waits: Some(2_000),
         histogram_late_ns: vec![
             (51_007, 100),
             (55_103, 1_400),
-            (92_031, 498),
-            (600_063, 1),
-            (9_003_007, 1),
+            (92_031, 499),
+            (600_063, 3),
+            (9_003_007, 6),
         ],
         hiccups_in_all: 2,
-        hiccups_by_cause: [("queued", 1), ("stolen", 0), ("unknown", 1)]
-            .map(|(cause, n)| (cause.to_owned(), n))
-            .into(),
+        hiccups_by_cause: [
+            ("own_stop", 1),
+            ("queued", 1),
+            ("stolen", 0),
+            ("unknown", 1),
+        ]
+        .map(|(cause, n)| (cause.to_owned(), n))
+        .into(),
         hiccups: vec![
             hiccup(
                 "2026-11-21T10:00:00.600Z",
@@ -65,6 +71,13 @@ fn a_watch_has_its_distribution_and_its_hiccups_with_their_counters() {
                 600_000,
                 Cause::Unknown,
                 "600 us late: unknown; waited 3 us for a CPU; stolen 0 ns in 120 ms; preempted 0; faults 0",
+            ),
+            hiccup(
+                "2026-11-21T10:00:01.900Z",
+                1_900_000_000,
+                300_000_000,
+                Cause::OwnStop,
+                "300 ms late: punctual itself was stopped, as by Ctrl-Z; not counted",
             ),
             Hiccup {
                 others: vec![RanMeanwhile {
@@ -98,6 +111,30 @@ fn a_watch_has_its_distribution_and_its_hiccups_with_their_counters() {
 
 #[test]
 fn a_watch_without_hiccups_or_histogram_says_so() {
-    let text = punctual_report::text(&watch(Watch::default()));
-    assert!(text.contains("None of 2000 waits."), "{text}");
+    let text = punctual_report::text(&watch(Watch {
+        waits: Some(2_000),
+        ..Watch::default()
+    }));
+    assert!(text.contains("None, of 2008 deadlines."), "{text}");
+}
+
+/// Its lateness is of waits, so nothing may call it that of deadlines.
+#[test]
+fn a_watch_of_an_older_version_says_what_its_lateness_leaves_out() {
+    let mut old = watch(Watch {
+        hiccups_in_all: 3,
+        hiccups_by_cause: [("own_stop", 1), ("queued", 2)]
+            .map(|(cause, n)| (cause.to_owned(), n))
+            .into(),
+        ..Watch::default()
+    });
+    old.results[0].late_ns.n = 2_000;
+    let text = looks::report(&old);
+    for words in [
+        "Of 2008 deadlines 8 were missed and 2 were hiccups: 2 waited for a CPU",
+        "Only `missed` has it",
+    ] {
+        let unbroken = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(unbroken.contains(words), "{words}: {text}");
+    }
 }

@@ -330,7 +330,7 @@ impl Quantum {
         let by_event = match candidate.reason {
             Reason::Ran | Reason::Shared => return,
             Reason::Event => boosts.by_event,
-            Reason::Timer | Reason::Interrupted => 0,
+            Reason::Timer | Reason::Interrupted | Reason::Standstill => 0,
         };
         let in_foreground = match candidate.is_in_foreground {
             true => boosts.in_foreground,

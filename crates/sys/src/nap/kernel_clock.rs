@@ -6,12 +6,13 @@
 //!
 //! So the first nap of a process compares the two clocks, and so do long naps and one nap in
 //! a tenth of a second, as a faked clock may jump or have another rate. That takes a
-//! microsecond and no wake-up.
+//! microsecond and no wake-up. Time does not pass on a clock that stands still, so one nap in a
+//! thousand compares them too.
 
 use crate::clock::{self, Tick};
 use libc::{CLOCK_MONOTONIC, SYS_clock_gettime};
 use punctual_core::Nanos;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// Whether naps must not trust the kernel with instants of [`clock`].
 #[inline]
@@ -34,10 +35,53 @@ pub(super) fn now() -> Option<Tick> {
     (answer == 0).then(|| Tick::from_ns(time.as_ns()))
 }
 
+/// See [`clock::stands`].
+pub(crate) fn stands(shown: Tick) -> bool {
+    static STILL: Still = Still::new();
+    now().is_some_and(|kernel| STILL.is_at(shown, kernel, clock::now()))
+}
+
+/// Finds that a clock stands still.
+struct Still {
+    /// What it showed, and what the kernel's clock showed then, in ns. The second is written first,
+    /// so that it is never older than the first.
+    shown_ns: AtomicU64,
+    since_ns: AtomicU64,
+}
+
+impl Still {
+    /// So long it has to stand: many times the tick of any clock.
+    const PATIENCE: Nanos = Nanos::from_ms(100);
+
+    const fn new() -> Self {
+        Self {
+            shown_ns: AtomicU64::new(u64::MAX),
+            since_ns: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether the clock, which showed `shown` before and shows `now` after `kernel` was read, did
+    /// not move for long enough.
+    fn is_at(&self, shown: Tick, kernel: Tick, now: Tick) -> bool {
+        if now != shown {
+            return false;
+        }
+        if self.shown_ns.load(Ordering::Acquire) != shown.as_ns() {
+            self.since_ns.store(kernel.as_ns(), Ordering::Relaxed);
+            self.shown_ns.store(shown.as_ns(), Ordering::Release);
+            return false;
+        }
+        let since = Tick::from_ns(self.since_ns.load(Ordering::Relaxed));
+        kernel.since(since) >= Self::PATIENCE
+    }
+}
+
 static CLOCKS: Clocks = Clocks::new();
 
 struct Clocks {
     state: AtomicU8,
+    /// Naps so far; some of those of several threads at once are not counted.
+    naps: AtomicU32,
     /// When they were compared last, in ns.
     last_ns: AtomicU64,
 }
@@ -50,6 +94,9 @@ const TWO: u8 = 2;
 /// costs.
 const LONG: Nanos = Nanos::from_ms(100);
 
+/// So many naps, with no time passing, are too many.
+const MANY: u32 = 1 << 10;
+
 /// A difference that makes a nap no later than this is none.
 const TOLERANCE: Nanos = Nanos::from_ms(1);
 
@@ -57,6 +104,7 @@ impl Clocks {
     const fn new() -> Self {
         Self {
             state: AtomicU8::new(UNKNOWN),
+            naps: AtomicU32::new(0),
             last_ns: AtomicU64::new(0),
         }
     }
@@ -68,7 +116,9 @@ impl Clocks {
         let since = now
             .as_ns()
             .wrapping_sub(self.last_ns.load(Ordering::Relaxed));
-        let is_time = length >= LONG || since >= LONG.as_ns();
+        let naps = self.naps.load(Ordering::Relaxed).wrapping_add(1);
+        self.naps.store(naps, Ordering::Relaxed);
+        let is_time = length >= LONG || since >= LONG.as_ns() || naps % MANY == 0;
         match self.state.load(Ordering::Relaxed) {
             TWO => {}
             ONE if !is_time => {}
@@ -137,6 +187,47 @@ mod tests {
             });
             assert_eq!(readings, expected, "at {now} ms");
         }
+        assert_eq!(clocks.state.into_inner(), TWO);
+    }
+
+    #[test]
+    fn a_clock_that_shows_the_same_for_long_stands_still() {
+        let still = Still::new();
+        for (shown, kernel, now, stands) in [
+            (5, 1_000, 5, false),
+            (5, 1_099, 5, false),
+            (5, 1_100, 5, true),
+            (5, 9_000, 5, true),
+            // It goes on, and stands again.
+            (5, 9_001, 6, false),
+            (6, 9_002, 6, false),
+            (6, 9_101, 6, false),
+            (6, 9_102, 6, true),
+            // It was set back.
+            (5, 9_103, 5, false),
+        ] {
+            assert_eq!(
+                still.is_at(ms(shown), ms(kernel), ms(now)),
+                stands,
+                "{kernel}"
+            );
+        }
+        assert!(!clock::stands(clock::now()));
+    }
+
+    #[test]
+    fn naps_on_a_clock_that_stands_still_compare_it_soon() {
+        let clocks = Clocks::new();
+        clocks.compare((ms(50), Some(ms(50)), ms(50)));
+        let naps = (1..).find(|_| {
+            let mut compared = false;
+            clocks.look(ms(50), Nanos::from_ms(1), || {
+                compared = true;
+                (ms(50), Some(ms(90)), ms(50))
+            });
+            compared
+        });
+        assert_eq!(naps, Some(MANY));
         assert_eq!(clocks.state.into_inner(), TWO);
     }
 

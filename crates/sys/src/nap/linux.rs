@@ -103,10 +103,15 @@ const PIECE: Nanos = Nanos::from_ms(10);
 
 #[cold]
 fn in_pieces(end: Tick, flag: Option<&Flag>) -> Reason {
+    let over = kernel_now() + end.since(clock::now());
     loop {
-        let left = end.since(clock::now());
+        let now = clock::now();
+        let left = end.since(now);
         if left.is_zero() {
             return Reason::Timer;
+        }
+        if clock::stands(now) && kernel_now() >= over {
+            return Reason::Standstill;
         }
         match on_kernel_clock(kernel_now() + left.min(PIECE), flag) {
             Reason::Timer => {}

@@ -19,7 +19,7 @@ use std::fmt;
 use std::sync::Arc;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
-mod kernel_clock;
+pub(crate) mod kernel_clock;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[path = "linux.rs"]
 mod platform;
@@ -155,7 +155,9 @@ impl Nap {
     /// Without the futex, a nap notices within 5 ms that it was cancelled.
     ///
     /// Where this process's clock is not the kernel's, as under libfaketime, Linux blocks for
-    /// 10 ms at a time and reads the process's clock in between.
+    /// 10 ms at a time and reads the process's clock in between. If that stands still for a tenth
+    /// of a second, the nap ends with [`Reason::Standstill`] once the kernel's clock says that the
+    /// time is over; on later naps without that delay.
     #[inline]
     pub fn until(&mut self, instant: Tick, slack: Slack, cancel: Option<&Cancel>) -> Reason {
         let flag = cancel.map(Cancel::flag);

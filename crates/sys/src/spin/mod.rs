@@ -153,7 +153,8 @@ static KIND: AtomicU8 = AtomicU8::new(0);
 ///
 /// # Accuracy
 /// Never early. Late by the cost of one reading of the clock, unless the thread
-/// loses its CPU.
+/// loses its CPU. On a clock that [stands still](clock::stands) it returns `deadline`, as no
+/// spin would end.
 #[inline]
 pub fn until(deadline: Tick) -> Tick {
     let now = clock::now();
@@ -168,21 +169,37 @@ pub fn until(deadline: Tick) -> Tick {
 
 #[inline]
 fn with_pause(deadline: Tick) -> Tick {
+    let mut spins = 0_u32;
     loop {
         std::hint::spin_loop();
         let now = clock::now();
         if now >= deadline {
             return now;
         }
+        spins = spins.wrapping_add(1);
+        if spins % MANY == 0 && clock::stands(now) {
+            return deadline;
+        }
     }
 }
 
+/// So many readings of a clock that moves take more than a tenth of a millisecond.
+const MANY: u32 = 1 << 13;
+
+/// So many of the longest waits of an instruction take a tenth of a second.
+const MANY_WAITS: u32 = 1 << 10;
+
 fn with_low_power(kind: SpinInstruction, deadline: Tick, mut now: Tick) -> Tick {
+    let mut waits = 0_u32;
     while let Some(ask) = ask(deadline.since(now)) {
         if !platform::wait(kind, ask) {
             break;
         }
         now = clock::now();
+        waits = waits.wrapping_add(1);
+        if waits % MANY_WAITS == 0 && clock::stands(now) {
+            return deadline;
+        }
     }
     if now >= deadline {
         return now;

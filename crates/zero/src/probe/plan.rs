@@ -131,6 +131,7 @@ impl ProbePlan {
             }
             Ok(())
         });
+        self.stop.end();
         let warm_up = self.warm_up.iter().flat_map(WarmUp::measurements);
         let mut measurements: Vec<ZeroRow> = warm_up.collect();
         for part in ProbePart::ALL {

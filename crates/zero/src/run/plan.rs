@@ -183,6 +183,7 @@ impl PoolPlan {
         let (mut ran, witness) = (Ran::default(), Witness::default());
         let mut given_up = vec![false; self.cells.len()];
         let mut done = 0;
+        self.stop.begin();
         ran.end = take_turns(
             self.rounds,
             self.cells.len(),
@@ -202,6 +203,7 @@ impl PoolPlan {
                 Ok(())
             },
         );
+        self.stop.end();
         ran.disturbance = witness.disturbance();
         let approximate = ground.cpu_clock.approximate;
         for (cell, tally) in self.cells.iter().zip(tallies) {

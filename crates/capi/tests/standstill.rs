@@ -1,0 +1,86 @@
+//! Waits where the monotonic clock stands still, as under `faketime '2020-01-01 00:00:00'`: each takes
+//! about its length by the kernel's clock, instead of for ever.
+//!
+//! Here because the `clock_gettime` of this program takes the place of the C library's, which is
+//! unsafe, and this crate is above all that waits.
+#![cfg(all(target_os = "linux", target_pointer_width = "64"))]
+
+use std::time::{Duration, Instant};
+
+use libc::{c_int, clockid_t, timespec};
+use punctual::{Cancel, Period, Strategy, Waiter};
+
+#[unsafe(no_mangle)]
+extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
+    // SAFETY: the caller's place for the time.
+    let answer = unsafe { libc::syscall(libc::SYS_clock_gettime, clock, time) } as c_int;
+    if answer == 0 && clock == libc::CLOCK_MONOTONIC {
+        // SAFETY: the call has written it.
+        let time = unsafe { &mut *time };
+        (time.tv_sec, time.tv_nsec) = (1_000_000, 0);
+    }
+    answer
+}
+
+/// The kernel's clock.
+fn kernel() -> Duration {
+    let mut time = timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: a valid place for a timespec.
+    unsafe {
+        libc::syscall(
+            libc::SYS_clock_gettime,
+            libc::CLOCK_MONOTONIC,
+            &raw mut time,
+        )
+    };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// A shorter wait may be spun; a spin ends when it is found that the clock stands.
+const SPUN: Duration = Duration::from_millis(10);
+
+/// A wait that does not end is ended by an alarm.
+#[test]
+fn every_strategy_and_kind_of_wait_ends() {
+    // SAFETY: takes a number.
+    unsafe { libc::alarm(120) };
+    let now = Instant::now();
+    for name in [
+        "adaptive",
+        "precise",
+        "system",
+        "timer",
+        "fixed-margin",
+        "max-nap",
+        "yield-spin",
+        "quantile:weight=10",
+        "spin",
+    ] {
+        let strategy: Strategy = name.parse().unwrap();
+        let mut waiter = Waiter::builder().strategy(strategy).build().unwrap();
+        for length in [1, 50, 3_000, 20_000, 150_000].map(Duration::from_micros) {
+            let begun = kernel();
+            waiter.sleep(length);
+            let took = kernel() - begun;
+            assert!(
+                name == "spin" || took >= length || length < SPUN,
+                "{name}: {took:?} of {length:?}"
+            );
+        }
+        waiter
+            .wait_until(now + Duration::from_millis(2), &Cancel::new())
+            .unwrap();
+        waiter.coarse_until(now + Duration::from_millis(2));
+        let interruptible = || waiter.sleep_until_interruptible(now + Duration::from_millis(2));
+        std::iter::repeat_with(interruptible)
+            .find(Result::is_ok)
+            .unwrap()
+            .unwrap();
+    }
+    let mut ticker = punctual::interval(Period::hz(1_000).unwrap());
+    (0..3).for_each(|_| _ = ticker.tick());
+    assert_eq!(Instant::now(), now);
+}
