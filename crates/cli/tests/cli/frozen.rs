@@ -70,7 +70,8 @@ fn under_a_clock_that_stands(arguments: &str, signals: &[&str]) {
     let directory = tempfile::tempdir().unwrap();
     let plan = r#"
         on = ["linux-6.18"]
-        strategies = ["adaptive:weight={weight}"]
+        title = "long"
+        strategies = ["adaptive:weight={weight}", "spin"]
         waits = ["1000Hz"]
         weight = [1, 2, 3, 4, 5, 6, 7, 8]
         count = 100000
