@@ -272,10 +272,10 @@ impl Fair {
     pub(super) fn changed(&mut self, candidate: Candidate) -> bool {
         let (id, cpu) = (candidate.thread, candidate.cpu);
         let at = self.queue_for(id, cpu);
-        self.forget(Member::Thread(id), at);
         let was_real_time = self.threads[id].is_real_time;
         let is_real_time = candidate.priority == Priority::RealTime;
         if was_real_time == is_real_time {
+            self.forget(Member::Thread(id), at);
             let entity = &mut self.threads[id];
             entity.weight = weight(&candidate);
             entity.slice = candidate.share.slice;
@@ -284,6 +284,7 @@ impl Fair {
             // It leaves one class and comes to the other as it would from
             // sleep.
             if is_real_time {
+                self.leave(Member::Thread(id), at);
                 self.put_back(at, cpu);
             }
             self.place(candidate, cpu);
@@ -387,7 +388,7 @@ impl Fair {
         };
         let (member, at) = (Member::Thread(id), self.queue_for(id, cpu));
         let mean = self.mean(at);
-        self.forget(member, at);
+        self.leave(member, at);
         self.keep_lag(member, at, mean);
         if !self.threads[id].is_real_time {
             self.put_back(at, cpu);

@@ -129,12 +129,11 @@ impl Fair {
             let (is_counted, is_placed) = (entity.is_counted, entity.is_placed);
             match member {
                 _ if self.queues[at].current == Some(member) => {}
-                Member::Thread(_) if is_counted => {
-                    self.withdraw(member, at);
-                    self.tell(at, -1);
-                }
-                Member::Group(_) if is_counted => {
-                    self.withdraw(member, at);
+                _ if is_counted => {
+                    self.take_up(member, at);
+                    if let Member::Thread(_) = member {
+                        self.tell(at, -1);
+                    }
                 }
                 Member::Group(inside) => {
                     if !is_placed {
