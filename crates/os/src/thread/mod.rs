@@ -141,11 +141,12 @@ pub fn slice() -> Option<Nanos> {
     }
 }
 
-/// Gives the calling thread a slice of its own, of 0.1 to 100 ms, which the threads and processes that it
-/// starts have too; zero goes back to that of the system. Linux since 6.12: `sched_setattr`.
+/// Gives the calling thread a slice of its own, which the threads and processes that it starts have too; zero
+/// goes back to that of the system. Linux since 6.12: `sched_setattr`, which grants 0.1 to 100 ms, and the
+/// nearest of these for another length.
 ///
 /// # Errors
-/// Unsupported elsewhere, and for a real-time thread. Range for another length.
+/// Unsupported elsewhere, and for a real-time thread.
 pub fn set_slice(slice: Nanos) -> Result<(), Error> {
     cfg_select! {
         any(target_os = "linux", target_os = "android") => { platform::set_slice(slice) }

@@ -65,6 +65,15 @@ pub(super) fn weight(candidate: &Candidate) -> i64 {
     WEIGHTS[usize::from((nice.clamp(-20, 19) + 20).unsigned_abs())]
 }
 
+/// The slice of its own that a thread has: as long as it asked for, in these bounds (`__setparam_fair`,
+/// kernel/sched/fair.c).
+pub(super) fn own_slice(candidate: &Candidate) -> Option<Time> {
+    const LEAST: Time = Time::from_ns(100_000);
+    const MOST: Time = Time::from_ns(100_000_000);
+    let asked = candidate.share.slice;
+    asked.map(|slice| slice.clamp(LEAST, MOST))
+}
+
 /// By how much the virtual runtime of a thread of this weight grows.
 pub(super) fn virtual_time(length: Time, weight: i64) -> i64 {
     // Virtual time ends before this does.

@@ -18,7 +18,7 @@ mod tree;
 
 use std::collections::VecDeque;
 
-use entity::{Entity, NICE_0, virtual_time, weight, weighted};
+use entity::{Entity, NICE_0, own_slice, virtual_time, weight, weighted};
 use punctual_program::setting::Priority;
 use queue::{Member, Queue};
 pub(crate) use quota::GroupId;
@@ -278,7 +278,7 @@ impl Fair {
             self.forget(Member::Thread(id), at);
             let entity = &mut self.threads[id];
             entity.weight = weight(&candidate);
-            entity.slice = candidate.share.slice;
+            entity.slice = own_slice(&candidate);
             entity.pinned = candidate.pinned;
         } else {
             // It leaves one class and comes to the other as it would from
@@ -647,7 +647,7 @@ impl Fair {
         }
         let entity = &mut self.threads[id];
         entity.weight = weight(&candidate);
-        entity.slice = candidate.share.slice;
+        entity.slice = own_slice(&candidate);
         entity.group = candidate.share.group;
         entity.is_real_time = candidate.priority == Priority::RealTime;
         entity.pinned = candidate.pinned;
