@@ -159,6 +159,24 @@ pub fn set_slice(slice: Nanos) -> Result<(), Error> {
     }
 }
 
+/// Gives the calling thread a scheduling policy, and its nice value stays. Linux: `sched_setattr`. What a thread with
+/// a reservation creates is at `SCHED_OTHER`.
+///
+/// # Errors
+/// Unsupported elsewhere. Permission for a real-time policy without `ulimit -r`. Range where the kernel does not
+/// grant a reservation.
+pub fn set_policy(policy: punctual_program::setting::Policy) -> Result<(), Error> {
+    cfg_select! {
+        any(target_os = "linux", target_os = "android") => { platform::set_policy(policy) }
+        _ => {
+            let _ = policy;
+            Err(Error::unsupported(
+                "scheduling policies are those of Linux",
+            ))
+        }
+    }
+}
+
 /// Sets the nice value of the calling thread. Linux: `setpriority`.
 ///
 /// # Errors

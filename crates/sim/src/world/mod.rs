@@ -83,7 +83,7 @@ pub(crate) struct World<'p> {
     /// The group that each process was started in.
     groups: Vec<GroupId>,
     /// The group of its own that a process has had.
-    own_groups: BTreeMap<ProcessId, GroupId>,
+    own_groups: BTreeMap<ProcessId, OwnGroup>,
     /// The process whose window the user works with.
     foreground: Option<ProcessId>,
     computer: Computer,
@@ -104,6 +104,13 @@ pub(crate) struct World<'p> {
     asking: Option<ThreadId>,
     /// Is told now and then how much virtual time has gone by.
     pub(crate) watch: Option<&'p mut (dyn FnMut(Nanos) + Send)>,
+}
+
+/// The group of a process, inside that of whoever started it.
+struct OwnGroup {
+    group: GroupId,
+    has_quota: bool,
+    has_weight: bool,
 }
 
 /// What things cost, as [`model::Costs`](crate::Costs) says.

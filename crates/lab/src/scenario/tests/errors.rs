@@ -32,7 +32,7 @@ fn assert_errors(cases: &[(&str, &str)], file: impl Fn(&str) -> String) {
         ),
         (
             "<methods>",
-            "sleep, timer, nanosleep, usleep, clock_nanosleep, clock_nanosleep+TIMER_ABSTIME, clock_nanosleep+slack=1ns, select, poll, epoll_wait, condition-variable, futex, futex+slack=1ns, timerfd, timer_settime, SO_RCVTIMEO, Sleep, SleepEx, WaitForSingleObject, WaitForMultipleObjects, waitable-timer, high-resolution-timer, WM_TIMER, mach_wait_until, kevent, thread::sleep, yield",
+            "sleep, timer, nanosleep, usleep, clock_nanosleep, clock_nanosleep+TIMER_ABSTIME, clock_nanosleep+slack=1ns, select, poll, epoll_wait, condition-variable, futex, futex+slack=1ns, timerfd, timer_settime, setitimer, SO_RCVTIMEO, Sleep, SleepEx, WaitForSingleObject, WaitForMultipleObjects, waitable-timer, high-resolution-timer, WM_TIMER, mach_wait_until, kevent, thread::sleep, yield",
         ),
         (
             "<figures>",

@@ -104,6 +104,7 @@ impl Linux {
         let quota = Quota {
             time: parameters.length("quota").into(),
             period: parameters.length("quota_period").into(),
+            burst: parameters.length("quota_burst").into(),
         };
         Scheduling::Fair(Fair {
             slice: slice.into(),
@@ -131,7 +132,7 @@ impl Linux {
         let task = self.tasks[request.thread];
         let length = request.due - request.now;
         match request.method {
-            Method::Timerfd | Method::PosixTimer => Time::ZERO,
+            Method::Timerfd | Method::PosixTimer | Method::IntervalTimer => Time::ZERO,
             Method::SlacklessNanosleep => task.sleep_slack().min(LEAST_SLACK),
             Method::SlacklessFutex => task.futex_slack().min(LEAST_SLACK),
             // They look once and return (`do_poll`, fs/select.c; `ep_poll`,
@@ -173,7 +174,7 @@ impl Linux {
 /// becomes jiffies on the [wheel](Wheel).
 fn unit(method: Method) -> Time {
     match method {
-        Method::Usleep | Method::Select => units::US,
+        Method::Usleep | Method::Select | Method::IntervalTimer => units::US,
         Method::Epoll => units::MS,
         _ => units::EXACT,
     }
@@ -199,6 +200,7 @@ impl Rule for Linux {
             Method::Futex,
             Method::Timerfd,
             Method::PosixTimer,
+            Method::IntervalTimer,
             Method::SocketTimeout,
             Method::SlacklessFutex,
         ]
@@ -263,7 +265,9 @@ impl Rule for Linux {
             | Setting::Priority(_)
             | Setting::Power(_)
             | Setting::Nice(_)
-            | Setting::Quota { .. } => None,
+            | Setting::Policy(_)
+            | Setting::Quota { .. }
+            | Setting::Weight(_) => None,
             Setting::Slice(_) => (!self.has_slices)
                 .then_some("threads have slices of their own since Linux 6.12 only"),
             Setting::Request { .. } | Setting::Release { .. } => {
@@ -283,6 +287,7 @@ impl Rule for Linux {
             Setting::Slack(slack) => self.tasks[thread].set_slack(slack),
             Setting::Priority(priority) => self.tasks[thread].set_priority(priority),
             Setting::Nice(nice) => self.tasks[thread].set_nice(nice),
+            Setting::Policy(policy) => self.tasks[thread].set_policy(policy),
             _ => {}
         }
         Answer::Accepted
@@ -430,6 +435,7 @@ mod tests {
             (Method::Futex, 300, 50_300),
             (Method::Futex, 200 * MS, 200 * MS + 50_000),
             (Method::PosixTimer, 300, 300),
+            (Method::IntervalTimer, 300, 1_000),
             (Method::Select, 300, 51_000),
             (Method::Select, 200 * MS - 1, 200 * MS + 200_000),
             (Method::Select, 0, 0),

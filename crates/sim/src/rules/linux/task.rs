@@ -1,5 +1,5 @@
 use punctual_core::Nanos;
-use punctual_program::setting::Priority;
+use punctual_program::setting::{Policy, Priority};
 
 use crate::clock::Time;
 
@@ -15,6 +15,8 @@ pub(super) struct Task {
     /// Whether a real-time thread keeps its slack, and calls make an exception of it.
     keeps_slack: bool,
     is_real_time: bool,
+    /// Whether it is a `SCHED_DEADLINE` thread, whose children are ordinary ones.
+    is_deadline: bool,
     nice: i8,
 }
 
@@ -26,6 +28,7 @@ impl Task {
             default_slack: slack,
             keeps_slack,
             is_real_time: false,
+            is_deadline: false,
             nice: 0,
         }
     }
@@ -37,6 +40,8 @@ impl Task {
     pub(super) fn child(self) -> Self {
         Self {
             default_slack: self.slack,
+            is_real_time: self.is_real_time && !self.is_deadline,
+            is_deadline: false,
             ..self
         }
     }
@@ -55,6 +60,7 @@ impl Task {
     }
 
     pub(super) fn set_priority(&mut self, priority: Priority) {
+        self.is_deadline = false;
         self.set_real_time(priority == Priority::RealTime);
         self.nice = match priority {
             Priority::Background => 19,
@@ -66,8 +72,14 @@ impl Task {
         };
     }
 
+    pub(super) fn set_policy(&mut self, policy: Policy) {
+        self.is_deadline = matches!(policy, Policy::Deadline(_));
+        let is_real_time = matches!(policy, Policy::Fifo(_) | Policy::RoundRobin(_));
+        self.set_real_time(is_real_time || self.is_deadline);
+    }
+
     /// Whether it is at a real-time policy from now on (`__setscheduler_params`, kernel/sched/syscalls.c).
-    pub(super) fn set_real_time(&mut self, is_real_time: bool) {
+    fn set_real_time(&mut self, is_real_time: bool) {
         self.is_real_time = is_real_time;
         if self.keeps_slack {
             return;
