@@ -610,7 +610,11 @@ mod tests {
             weight: Some(200),
         };
         let [v2, v1] = &VERSIONS;
-        let second = [("cpu.max", "20000 50000"), ("cpu.max.burst", "10000"), ("cpu.weight", "200")];
+        let second = [
+            ("cpu.max", "20000 50000"),
+            ("cpu.max.burst", "10000"),
+            ("cpu.weight", "200"),
+        ];
         let first = [
             ("cpu.cfs_quota_us", "20000"),
             ("cpu.cfs_period_us", "50000"),

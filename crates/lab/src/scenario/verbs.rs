@@ -411,24 +411,25 @@ fn setting(table: &Table<'_>, field: Field<'_>) -> Result<Setting, Flaw> {
     })
 }
 
-/// A scheduling policy, with what belongs to it alone.
+/// Each scheduling policy with the keys that belong to it.
+const POLICIES: [(&str, &[&str]); 6] = [
+    ("other", &[]),
+    ("batch", &[]),
+    ("idle", &[]),
+    ("fifo", &["at"]),
+    ("round-robin", &["at"]),
+    ("deadline", &["runtime", "deadline", "period"]),
+];
+
 fn policy(table: &Table<'_>, field: Field<'_>) -> Result<Policy, Flaw> {
-    let name = field.word()?;
-    let belongs: &[&str] = match name {
-        "other" | "batch" | "idle" => &[],
-        "fifo" | "round-robin" => &["at"],
-        "deadline" => &["runtime", "deadline", "period"],
-        _ => {
-            return Err(field.flaw(format!(
-                "there is no policy `{}`; the policies are other, batch, idle, fifo, round-robin, deadline",
-                short(name)
-            )));
-        }
-    };
-    for key in ["at", "runtime", "deadline", "period"] {
-        if let Some(other) = table.find(key).filter(|_| !belongs.contains(&key)) {
-            return Err(other.flaw(format!("`{key}` does not belong to the policy `{name}`")));
-        }
+    let (name, keys) = field.choice(&POLICIES.map(|policy| (policy.0, policy)))?;
+    let all = POLICIES.iter().flat_map(|(_, keys)| *keys);
+    let foreign = all.filter(|key| !keys.contains(key));
+    if let Some(foreign) = foreign.filter_map(|key| table.find(key)).next() {
+        return Err(Flaw::new(
+            foreign.key_at,
+            format!("`{}` does not belong to the policy `{name}`", foreign.key),
+        ));
     }
     let at = || {
         let at = table.get("at", |at| at.whole(1..=99))?;
@@ -446,7 +447,7 @@ fn policy(table: &Table<'_>, field: Field<'_>) -> Result<Policy, Flaw> {
 
 /// What the kernel takes for a reservation (`__checkparam_dl`, kernel/sched/deadline.c).
 fn reservation(table: &Table<'_>, field: Field<'_>) -> Result<Reservation, Flaw> {
-    let beside = "`policy = \"deadline\"`";
+    let beside = r#"`policy = "deadline"`"#;
     let runtime = table.need(beside, "runtime")?.some_length()?;
     let period = table.need(beside, "period")?.some_length()?;
     let deadline = table.get("deadline", Field::some_length)?.unwrap_or(period);

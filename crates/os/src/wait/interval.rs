@@ -72,7 +72,11 @@ impl Call for IntervalTimer {
         };
         // SAFETY: there is one entry, as stated, and its descriptor is open as long as `self` lives.
         let polled = unsafe { libc::poll(&mut fds, 1, -1) };
-        let why = if polled == 1 { Reason::Timer } else { after_error(limit) };
+        let why = if polled == 1 {
+            Reason::Timer
+        } else {
+            after_error(limit)
+        };
         // Its own signal may have ended the poll.
         if self.take() {
             return Reason::Timer;

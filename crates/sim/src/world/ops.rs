@@ -173,6 +173,12 @@ impl<'p> World<'p> {
                 then => then,
             },
             Op::Read(probe) => self.read(id, *probe),
+            Op::Pin(_) if self.has_reservation(id) => {
+                self.refuse(
+                    "a thread with the policy `deadline` cannot be pinned: give it another one before".to_owned(),
+                );
+                Then::Again
+            }
             Op::Pin(cpu) => {
                 let was_on = self.threads[id].cpu;
                 self.migrate(id, *cpu);
@@ -477,9 +483,12 @@ impl<'p> World<'p> {
     }
 
     fn set(&mut self, id: ThreadId, setting: Setting) -> Then {
-        if let Setting::Policy(policy) = setting
-            && !self.reserve(id, policy)
-        {
+        let policy = match setting {
+            Setting::Policy(policy) => Some(policy),
+            Setting::Priority(_) => Some(Policy::Other),
+            _ => None,
+        };
+        if policy.is_some_and(|policy| !self.reserve(id, policy)) {
             self.threads[id].recorder.denied();
             return Then::Again;
         }
@@ -536,11 +545,18 @@ impl<'p> World<'p> {
         }
     }
 
+    /// Whether a thread has reserved CPU time, and there are several CPUs on which it may get it.
+    fn has_reservation(&self, id: ThreadId) -> bool {
+        let reserves = self.threads[id].share.policy == scheduler::Policy::Deadline;
+        reserves && self.computer.cpus.len() > 1
+    }
+
     /// Reserves CPU time for a thread that is to be at this policy, or none. Whether that is granted; one that is
-    /// kept on a CPU gets none (`sched_setscheduler`, sched(7)).
+    /// kept on one CPU of several gets none (`__sched_setscheduler`, kernel/sched/syscalls.c).
     fn reserve(&mut self, id: ThreadId, policy: Policy) -> bool {
+        let cpus = self.computer.cpus.len();
         let wanted = match policy {
-            Policy::Deadline(_) if self.threads[id].pinned.is_some() => return false,
+            Policy::Deadline(_) if self.threads[id].pinned.is_some() && cpus > 1 => return false,
             Policy::Deadline(wanted) => Some(wanted),
             _ => None,
         };

@@ -3,7 +3,9 @@
 use punctual_core::{Event, Method, Nanos, Rate, StrategySpec};
 use punctual_program::probe::{OsClock, Probe};
 use punctual_program::program::{Due, Op, Program, SpawnKind, Subject};
-use punctual_program::setting::{Policy, Power, Priority, Requester, Reservation, Setting, Throttling};
+use punctual_program::setting::{
+    Policy, Power, Priority, Requester, Reservation, Setting, Throttling,
+};
 
 use super::read;
 use crate::scenario::{Expect, Figure, Phase, Scenario, Series, Stat, Target};

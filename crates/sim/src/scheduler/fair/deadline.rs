@@ -54,6 +54,12 @@ impl Server {
         if self.is_throttled {
             return;
         }
+        if self.relative < self.period && self.deadline <= now && now < self.begins() {
+            // Its next period is still to come (`dl_check_constrained_dl`).
+            self.left = self.left.min(0);
+            self.is_throttled = true;
+            return;
+        }
         let until = self.deadline - now;
         let is_over = self.deadline <= now;
         let whole = i128::from(self.runtime.as_thirds());
@@ -88,7 +94,11 @@ impl Server {
 }
 
 impl Fair {
-    pub(in crate::scheduler) fn reserve(&mut self, thread: ThreadId, wanted: Option<Reservation>) -> bool {
+    pub(in crate::scheduler) fn reserve(
+        &mut self,
+        thread: ThreadId,
+        wanted: Option<Reservation>,
+    ) -> bool {
         let Some(wanted) = wanted else {
             self.servers.remove(&thread);
             return true;

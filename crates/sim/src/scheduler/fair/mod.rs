@@ -30,10 +30,10 @@ use real_time::RealTime;
 use tree::ROOT;
 
 use super::{Candidate, Policy, Woken};
-use punctual_program::setting::Priority;
 use crate::clock::Time;
 use crate::model::{Fair as Rules, Parity, Quota};
 use crate::rules::ThreadId;
+use punctual_program::setting::Priority;
 
 /// Linux's fair scheduler: since 6.6 EEVDF, earliest eligible virtual deadline first; before that CFS.
 ///
@@ -244,8 +244,7 @@ impl Fair {
     pub(super) fn admits(&mut self, candidate: Candidate, now: Time) -> bool {
         let (group, cpu) = (candidate.share.group, candidate.cpu);
         let is_fair = candidate.priority != Priority::RealTime;
-        if !(candidate.share.policy == Policy::Deadline
-            || is_fair && self.groups.is_limited(group))
+        if !(candidate.share.policy == Policy::Deadline || is_fair && self.groups.is_limited(group))
         {
             return true;
         }

@@ -290,7 +290,13 @@ mod tests {
         };
         let mut group = Group::new(None, Some(burst), 1);
         // When the pool is filled, what is in it then, and what is taken.
-        for (at, pool, taken) in [(0, 20, 20), (50, 20, 12), (100, 28, 20), (500, 30, 30), (550, 20, 0)] {
+        for (at, pool, taken) in [
+            (0, 20, 20),
+            (50, 20, 12),
+            (100, 28, 20),
+            (500, 30, 30),
+            (550, 20, 0),
+        ] {
             group.fill(ms(at));
             assert_eq!(group.pool, ms(pool).as_thirds() as i64, "{at}");
             group.local[0] = 0;
