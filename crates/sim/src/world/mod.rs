@@ -5,6 +5,7 @@
 //! | `threads` | threads, processes and phases begin and end; events that threads signal to each other |
 //! | `running` | from asleep to running, and back |
 //! | `ops` | what a thread does: operations, and the steps of its waits |
+//! | `settings` | what it changes about how the OS treats it |
 //! | `agenda` | what is to happen, besides timer interrupts |
 //! | `asking` | threads whose operations come from outside, one by one |
 
@@ -12,6 +13,7 @@ mod agenda;
 pub(crate) mod asking;
 mod ops;
 mod running;
+mod settings;
 mod threads;
 
 use std::collections::{BTreeMap, BTreeSet};
