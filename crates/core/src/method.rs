@@ -81,6 +81,10 @@ methods! {
     /// one, and `sigtimedwait` for it. The signal stays blocked in the thread.
     /// Timer slack does not apply to it.
     PosixTimer = "timer_settime",
+    /// Linux: `setitimer(ITIMER_REAL)`, in whole microseconds, rounded up, and `poll` for what the handler of
+    /// its signal writes. A process has one such timer: where another thread waits by it, it is refused. Timer slack
+    /// does not apply to it.
+    IntervalTimer = "setitimer",
     /// Linux: a receive with `SO_RCVTIMEO` from a local socket that nobody sends
     /// to. Its timeout, a microsecond at least, is counted in jiffies, as those
     /// of the network are.

@@ -69,10 +69,30 @@ impl CpuGroups {
     }
 }
 
-/// A group inside that of this process, whose threads together get no more than a
-/// quota. Dropped, it is removed, if all of its threads have ended or left.
+/// What the threads of a group get together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// The most CPU time in each period; as much as there is without one.
+    pub quota: Option<CpuQuota>,
+    /// How much of what earlier periods left may be used on top of it in one, at most as much again.
+    pub burst: Nanos,
+    /// What the group weighs beside others, from 1 to 10000; 100 without one.
+    pub weight: Option<u16>,
+}
+
+/// Without a burst.
+impl From<CpuQuota> for Terms {
+    fn from(quota: CpuQuota) -> Self {
+        Self {
+            quota: Some(quota),
+            ..Self::default()
+        }
+    }
+}
+
+/// A group inside that of this process, whose threads together get what its terms say. Dropped, it is removed, if all of its threads have ended or left.
 #[derive(Debug)]
-pub struct QuotaGroup {
+pub struct OwnGroup {
     version: &'static Version,
     around: PathBuf,
     inside: PathBuf,
@@ -80,13 +100,14 @@ pub struct QuotaGroup {
     enabled: bool,
 }
 
-impl QuotaGroup {
-    /// Of this quota.
+impl OwnGroup {
+    /// With these terms.
     ///
     /// # Errors
     /// There are no control groups, or this process may not make one, or not with
-    /// threads of its own in it.
-    pub fn new(quota: CpuQuota) -> Result<Self, Error> {
+    /// threads of its own in it. The system does not grant the terms.
+    pub fn new(terms: impl Into<Terms>) -> Result<Self, Error> {
+        let terms = terms.into();
         let groups = CpuGroups::of_this_process().0;
         let mut why = Error::unsupported("there are no control groups that limit CPU time");
         for version in &VERSIONS {
@@ -98,15 +119,15 @@ impl QuotaGroup {
             if !version.limits_cpu(around) {
                 continue;
             }
-            match Self::made(version, around, quota) {
+            match Self::made(version, around, terms) {
                 Ok(group) => return Ok(group),
-                Err(cause) => why = Error::io("making a control group with a quota", &cause),
+                Err(cause) => why = Error::io("making a control group", &cause),
             }
         }
         Err(why)
     }
 
-    fn made(version: &'static Version, around: &Path, quota: CpuQuota) -> std::io::Result<Self> {
+    fn made(version: &'static Version, around: &Path, terms: Terms) -> std::io::Result<Self> {
         let inside = around.join(format!("{OURS}{}", std::process::id()));
         std::fs::create_dir_all(&inside)?;
         let mut group = Self {
@@ -122,29 +143,50 @@ impl QuotaGroup {
                 group.enabled = true;
             }
         }
-        group.write(quota)?;
+        group.write(terms)?;
         Ok(group)
     }
 
-    /// Gives it another quota.
+    /// Gives it other terms.
     ///
     /// # Errors
-    /// It is none that the system grants.
-    pub fn set(&self, quota: CpuQuota) -> Result<(), Error> {
-        self.write(quota)
-            .map_err(|cause| Error::io("changing the quota of a control group", &cause))
+    /// The system does not grant them.
+    pub fn set(&self, terms: impl Into<Terms>) -> Result<(), Error> {
+        self.write(terms.into())
+            .map_err(|cause| Error::io("changing the terms of a control group", &cause))
     }
 
-    fn write(&self, quota: CpuQuota) -> std::io::Result<()> {
-        let [time, period] = [quota.time_ns, quota.period_ns].map(|ns| ns / 1_000);
-        let file = |name| self.inside.join(name);
-        if self.version.is_second() {
-            return std::fs::write(file("cpu.max"), format!("{time} {period}"));
+    fn write(&self, terms: Terms) -> std::io::Result<()> {
+        let put = |name: &str, text: String| std::fs::write(self.inside.join(name), text);
+        let is_second = self.version.is_second();
+        let burst = match is_second {
+            true => "cpu.max.burst",
+            false => "cpu.cfs_burst_us",
+        };
+        // Neither is there before Linux 5.14. What is there may be more than the new quota.
+        if self.inside.join(burst).exists() {
+            put(burst, "0".to_owned())?;
         }
-        // What is between the old quota and the new one might be more than the group around has.
-        std::fs::write(file("cpu.cfs_quota_us"), "-1")?;
-        std::fs::write(file("cpu.cfs_period_us"), period.to_string())?;
-        std::fs::write(file("cpu.cfs_quota_us"), time.to_string())
+        match (is_second, terms.quota.map(in_us)) {
+            (true, Some((time, period))) => put("cpu.max", format!("{time} {period}"))?,
+            (true, None) => put("cpu.max", "max".to_owned())?,
+            (false, quota) => {
+                // What is between the old quota and the new one might be more than the group around has.
+                put("cpu.cfs_quota_us", "-1".to_owned())?;
+                if let Some((time, period)) = quota {
+                    put("cpu.cfs_period_us", period.to_string())?;
+                    put("cpu.cfs_quota_us", time.to_string())?;
+                }
+            }
+        }
+        if !terms.burst.is_zero() {
+            put(burst, (terms.burst.as_ns() / 1_000).to_string())?;
+        }
+        let weight = u64::from(terms.weight.unwrap_or(USUAL_WEIGHT));
+        match is_second {
+            true => put("cpu.weight", weight.to_string()),
+            false => put("cpu.shares", (weight * 1_024).div_ceil(100).to_string()),
+        }
     }
 
     /// Puts the calling thread into it.
@@ -193,7 +235,7 @@ impl QuotaGroup {
     }
 }
 
-impl Drop for QuotaGroup {
+impl Drop for OwnGroup {
     fn drop(&mut self) {
         // A thread that is still in it keeps it; nothing runs worse for that.
         let _ = std::fs::remove_dir(&self.inside);
@@ -210,38 +252,46 @@ impl Drop for QuotaGroup {
     }
 }
 
+/// That of a group to which nobody gave another.
+const USUAL_WEIGHT: u16 = 100;
+
+/// A quota and its period.
+fn in_us(quota: CpuQuota) -> (u64, u64) {
+    (quota.time_ns / 1_000, quota.period_ns / 1_000)
+}
+
 /// How the groups begin that are made here.
 const OURS: &str = "punctual-";
 
 /// Which controllers the groups inside a group have.
 const SUBTREE: &str = "cgroup.subtree_control";
 
-/// A quota of this process and of whatever it starts from then on, until this is dropped: then the
+/// A group of this process and of whatever it starts from then on, until this is dropped: then the
 /// process is back where it was.
 #[derive(Debug)]
-pub struct ProcessQuota(QuotaGroup);
+pub struct ProcessGroup(OwnGroup);
 
-impl ProcessQuota {
+impl ProcessGroup {
     /// From now on.
     ///
     /// # Errors
-    /// As [`QuotaGroup::new`].
-    pub fn new(quota: CpuQuota) -> Result<Self, Error> {
-        let process = Self(QuotaGroup::new(quota)?);
+    /// As [`OwnGroup::new`].
+    pub fn new(terms: impl Into<Terms>) -> Result<Self, Error> {
+        let process = Self(OwnGroup::new(terms)?);
         process.0.put_all(&process.0.inside)?;
         Ok(process)
     }
 
-    /// Another quota instead.
+    /// Other terms instead.
     ///
     /// # Errors
-    /// As [`QuotaGroup::set`].
-    pub fn set(&self, quota: CpuQuota) -> Result<(), Error> {
-        self.0.set(quota)
+    /// As [`OwnGroup::set`].
+    pub fn set(&self, terms: impl Into<Terms>) -> Result<(), Error> {
+        self.0.set(terms)
     }
 }
 
-impl Drop for ProcessQuota {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         // It came from there.
         let _ = self.0.put_all(&self.0.around);
@@ -549,6 +599,42 @@ mod tests {
         }
         assert!(v1.limits_cpu(group(&[("cpu.cfs_quota_us", "-1\n")]).path()));
         assert!(!v1.limits_cpu(group(&[]).path()));
+    }
+
+    /// As files would have it: no kernel is asked.
+    #[test]
+    fn the_terms_of_a_group_are_written_in_both_versions() {
+        let terms = Terms {
+            quota: Some(CpuQuota::new(Nanos::from_ms(20), Nanos::from_ms(50))),
+            burst: Nanos::from_ms(10),
+            weight: Some(200),
+        };
+        let [v2, v1] = &VERSIONS;
+        let second = [
+            ("cpu.max", "20000 50000"),
+            ("cpu.max.burst", "10000"),
+            ("cpu.weight", "200"),
+        ];
+        let first = [
+            ("cpu.cfs_quota_us", "20000"),
+            ("cpu.cfs_period_us", "50000"),
+            ("cpu.cfs_burst_us", "10000"),
+            ("cpu.shares", "2048"),
+        ];
+        for (version, files) in [(v2, &second[..]), (v1, &first)] {
+            let folder = group(&[]);
+            let own = OwnGroup {
+                version,
+                around: folder.path().to_owned(),
+                inside: folder.path().to_owned(),
+                enabled: false,
+            };
+            own.write(terms).unwrap();
+            for (name, text) in files {
+                let written = read(folder.path().join(name));
+                assert_eq!(written.as_deref(), Some(*text), "{name}");
+            }
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use punctual_core::Nanos;
-use punctual_os::cgroups::{CpuGroups, ProcessQuota};
+use punctual_os::cgroups::{CpuGroups, ProcessGroup};
 use punctual_record::CpuQuota;
 
 fn groups() -> String {
@@ -24,7 +24,7 @@ fn a_process_gets_a_quota_or_says_why_and_is_back_when_that_is_over() {
         Some(around) if around.cpus() < quota.cpus() => Some(around),
         _ => Some(quota),
     };
-    match ProcessQuota::new(small[0]) {
+    match ProcessGroup::new(small[0]) {
         Ok(process) => {
             assert_ne!(groups(), groups_before);
             let of_thread = std::thread::spawn(quota).join().unwrap();

@@ -19,6 +19,8 @@ pub enum Setting {
     /// The slice of this thread; zero goes back to that of the system. Linux since 6.12:
     /// `sched_setattr` with a `sched_runtime` at the ordinary policy.
     Slice(Nanos),
+    /// The scheduling policy of this thread. Linux: `sched_setattr`.
+    Policy(Policy),
     /// The CPU time that this process, and whatever it starts from now on, may use in each
     /// period, all CPUs together; no time stands for no quota. Linux: `cpu.max` of a control group.
     Quota {
@@ -26,7 +28,12 @@ pub enum Setting {
         time: Nanos,
         /// How often there is so much of it.
         period: Nanos,
+        /// How much of what earlier periods left may be used on top in one period. Linux: `cpu.max.burst`.
+        burst: Nanos,
     },
+    /// The weight of this process, and of whatever it starts from now on, beside other groups, from 1 to 10000; a
+    /// group has 100 by default, and zero stands for none of its own. Linux: `cpu.weight` of a control group.
+    Weight(u16),
     /// Asks for a timer interval, until as many [`Setting::Release`] of the
     /// same interval or until the process ends. Windows: `timeBeginPeriod`,
     /// `NtSetTimerResolution`; by a driver, `ExSetTimerResolution`.
@@ -63,6 +70,34 @@ pub enum Setting {
     Power(Power),
 }
 
+/// A scheduling policy of Linux (sched(7)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Policy {
+    /// `SCHED_OTHER`, what threads have by default.
+    Other,
+    /// `SCHED_BATCH`: as that, but it takes no CPU as it wakes.
+    Batch,
+    /// `SCHED_IDLE`: as that, with less weight than any nice value has.
+    Idle,
+    /// `SCHED_FIFO` at a priority from 1 to 99: it runs until it blocks.
+    Fifo(u8),
+    /// `SCHED_RR`, likewise: it takes turns with others of its priority.
+    RoundRobin(u8),
+    /// `SCHED_DEADLINE`: a bandwidth server.
+    Deadline(Reservation),
+}
+
+/// CPU time that a thread reserves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reservation {
+    /// How much it gets in each period.
+    pub runtime: Nanos,
+    /// How long after the beginning of a period at the latest.
+    pub deadline: Nanos,
+    /// How often.
+    pub period: Nanos,
+}
+
 /// Who asks for a timer interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Requester {
@@ -91,7 +126,9 @@ impl Setting {
             Self::Priority(_) => "priority",
             Self::Nice(_) => "nice",
             Self::Slice(_) => "slice",
+            Self::Policy(_) => "policy",
             Self::Quota { .. } => "quota",
+            Self::Weight(_) => "weight",
             Self::Request { .. } => "request",
             Self::Release { .. } => "release",
             Self::Window { .. } => "window",

@@ -182,7 +182,7 @@ mod tests {
     use punctual_program::machine::Recorder;
     use punctual_program::probe::OsClock;
     use punctual_program::program::{Due, Op, SpawnKind, Subject};
-    use punctual_program::setting::{Power, Priority, Throttling};
+    use punctual_program::setting::{Policy, Power, Priority, Reservation, Throttling};
 
     /// One of each operation.
     fn everything() -> Program {
@@ -226,7 +226,14 @@ mod tests {
             Setting::Quota {
                 time: Nanos::from_ms(20),
                 period: Nanos::from_ms(100),
+                burst: Nanos::from_ms(5),
             },
+            Setting::Weight(200),
+            Setting::Policy(Policy::Deadline(Reservation {
+                runtime: Nanos::from_ms(1),
+                deadline: Nanos::from_ms(2),
+                period: Nanos::from_ms(3),
+            })),
         ];
         ops.extend(settings.map(Op::Set));
         ops.extend([

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use punctual_core::Nanos;
-use punctual_os::cgroups::ProcessQuota;
+use punctual_os::cgroups::{ProcessGroup, Terms};
 use punctual_os::{Error, priority, resolution, slack, thread, throttling};
 use punctual_program::Setting;
 use punctual_program::setting::{Requester, Throttling};
@@ -21,7 +21,8 @@ pub(super) struct Held(Mutex<Inner>);
 struct Inner {
     requests: Vec<(Nanos, resolution::Guard)>,
     is_throttling_said: bool,
-    quota: Option<ProcessQuota>,
+    group: Option<ProcessGroup>,
+    terms: Terms,
 }
 
 impl Held {
@@ -43,9 +44,19 @@ impl Held {
                 ..
             } => self.request(interval, on_battery),
             Setting::Release { interval, .. } => self.release(interval),
-            Setting::Quota { time, period } => {
-                // Whatever is in its way is of this user or this system.
-                return Ok(self.limit(CpuQuota::new(time, period)).err());
+            Setting::Policy(policy) => thread::set_policy(policy),
+            // Whatever is in their way is of this user or this system.
+            Setting::Quota {
+                time,
+                period,
+                burst,
+            } => {
+                let quota = (!time.is_zero()).then(|| CpuQuota::new(time, period));
+                return Ok(self.agree(|terms| (terms.quota, terms.burst) = (quota, burst)));
+            }
+            Setting::Weight(weight) => {
+                let weight = (weight > 0).then_some(weight);
+                return Ok(self.agree(|terms| terms.weight = weight));
             }
             Setting::Throttling(wanted) => {
                 lock(&self.0).is_throttling_said = true;
@@ -79,15 +90,24 @@ impl Held {
         Ok(())
     }
 
-    /// Of this process; no time lifts it.
-    fn limit(&self, quota: CpuQuota) -> Result<(), Error> {
+    /// Changes the terms of the group of this process, which has one as long as they are not the usual ones. What
+    /// is in the way of that.
+    fn agree(&self, change: impl FnOnce(&mut Terms)) -> Option<Error> {
         let mut inner = lock(&self.0);
-        match &inner.quota {
-            _ if quota.time_ns == 0 => inner.quota = None,
-            Some(process) => process.set(quota)?,
-            None => inner.quota = Some(ProcessQuota::new(quota)?),
+        let mut terms = inner.terms;
+        change(&mut terms);
+        let agreed = match &inner.group {
+            _ if (terms.quota, terms.weight) == (None, None) => {
+                inner.group = None;
+                Ok(())
+            }
+            Some(process) => process.set(terms),
+            None => ProcessGroup::new(terms).map(|process| inner.group = Some(process)),
+        };
+        if agreed.is_ok() {
+            inner.terms = terms;
         }
-        Ok(())
+        agreed.err()
     }
 }
 
@@ -131,10 +151,13 @@ pub(super) fn refusal(setting: &Setting) -> Option<String> {
             Some(format!("`{}` has no meaning here: {why}", setting.name()))
         }
         Setting::Throttling(_) => throttling::state().err().map(in_words),
-        Setting::Quota { .. } if !IS_LINUX => {
-            Some("processes have quotas of CPU time on Linux only".to_owned())
+        Setting::Quota { .. } | Setting::Weight(_) if !IS_LINUX => {
+            Some("processes have control groups on Linux only".to_owned())
         }
-        Setting::Nice(_) | Setting::Quota { .. } => None,
+        Setting::Policy(_) if !IS_LINUX => {
+            Some("scheduling policies are those of Linux: set a priority".to_owned())
+        }
+        Setting::Nice(_) | Setting::Policy(_) | Setting::Quota { .. } | Setting::Weight(_) => None,
         Setting::Window { .. } | Setting::Power(_) => {
             let name = setting.name();
             Some(format!(

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use punctual::Waiter;
 use punctual_core::Nanos;
 use punctual_os::Error;
-use punctual_os::cgroups::QuotaGroup;
+use punctual_os::cgroups::OwnGroup;
 use punctual_os::thread::set_nice;
 use punctual_record::CpuQuota;
 
@@ -54,7 +54,7 @@ impl Condition {
         match self {
             Self::Quiet | Self::Load(_) | Self::Crowd(_) => Ok(()),
             Self::Quota(percent) => {
-                let group = QuotaGroup::new(quota(percent))?;
+                let group = OwnGroup::new(quota(percent))?;
                 on_a_thread(move || group.enter().and_then(|()| group.leave()))
             }
             Self::Nice => on_a_thread(|| set_nice(19)),
@@ -97,7 +97,7 @@ impl FromStr for Condition {
 pub(super) struct Surroundings {
     others: Vec<JoinHandle<()>>,
     orders: Arc<Orders>,
-    quota: Option<QuotaGroup>,
+    quota: Option<OwnGroup>,
     nice: bool,
 }
 
@@ -129,7 +129,7 @@ impl Surroundings {
         Ok(Self {
             others: (0..hogs).map(hog).chain((0..waiting).map(waits)).collect(),
             quota: match condition {
-                Condition::Quota(percent) => Some(QuotaGroup::new(quota(percent))?),
+                Condition::Quota(percent) => Some(OwnGroup::new(quota(percent))?),
                 _ => None,
             },
             nice: condition == Condition::Nice,
@@ -157,7 +157,7 @@ impl Surroundings {
     /// No longer.
     pub(super) fn end(&self) -> Result<(), Error> {
         self.order(false);
-        self.quota.as_ref().map_or(Ok(()), QuotaGroup::leave)
+        self.quota.as_ref().map_or(Ok(()), OwnGroup::leave)
     }
 
     fn order(&self, go_on: bool) {

@@ -6,7 +6,7 @@ use punctual_program::Setting;
 use punctual_program::lengths::{Law, Lengths};
 use punctual_program::probe::Probe;
 use punctual_program::program::{Due, Op, SpawnKind};
-use punctual_program::setting::{Power, Priority, Requester, Throttling};
+use punctual_program::setting::{Policy, Power, Priority, Requester, Reservation, Throttling};
 
 use super::error::{Flaw, list, short};
 use super::file::{Step, Verb, When, With};
@@ -14,7 +14,7 @@ use super::limits;
 use super::table::{Field, Table};
 
 /// Each verb with the keys that can stand beside it.
-pub(super) const VERBS: [(&str, &[&str]); 22] = [
+pub(super) const VERBS: [(&str, &[&str]); 24] = [
     ("sleep", &["method", "tolerance"]),
     ("wait", &["with", "or"]),
     ("work", &[]),
@@ -27,7 +27,9 @@ pub(super) const VERBS: [(&str, &[&str]); 22] = [
     ("priority", &[]),
     ("nice", &[]),
     ("slice", &[]),
-    ("quota", &["period"]),
+    ("policy", &["at", "runtime", "deadline", "period"]),
+    ("quota", &["period", "burst"]),
+    ("weight", &[]),
     ("window", &["audible"]),
     ("throttling", &[]),
     ("power", &[]),
@@ -379,12 +381,15 @@ fn setting(table: &Table<'_>, field: Field<'_>) -> Result<Setting, Flaw> {
         ),
         "nice" => Setting::Nice(field.nice()?),
         "slice" => Setting::Slice(field.length()?),
+        "policy" => Setting::Policy(policy(table, field)?),
         "quota" => Setting::Quota {
             time: field.length()?,
             period: table
                 .get("period", Field::some_length)?
                 .unwrap_or(Nanos::from_ms(100)),
+            burst: table.get("burst", Field::length)?.unwrap_or_default(),
         },
+        "weight" => Setting::Weight(field.whole(0..=10_000)? as u16),
         "window" => {
             let (visible, foreground) = field.choice(&[
                 ("foreground", (true, true)),
@@ -403,6 +408,63 @@ fn setting(table: &Table<'_>, field: Field<'_>) -> Result<Setting, Flaw> {
             ("on", Throttling::IgnoreRequests),
         ])?),
         _ => Setting::Power(field.choice(&[("mains", Power::Mains), ("battery", Power::Battery)])?),
+    })
+}
+
+/// Each scheduling policy with the keys that belong to it.
+const POLICIES: [(&str, &[&str]); 6] = [
+    ("other", &[]),
+    ("batch", &[]),
+    ("idle", &[]),
+    ("fifo", &["at"]),
+    ("round-robin", &["at"]),
+    ("deadline", &["runtime", "deadline", "period"]),
+];
+
+fn policy(table: &Table<'_>, field: Field<'_>) -> Result<Policy, Flaw> {
+    let (name, keys) = field.choice(&POLICIES.map(|policy| (policy.0, policy)))?;
+    let all = POLICIES.iter().flat_map(|(_, keys)| *keys);
+    let foreign = all.filter(|key| !keys.contains(key));
+    if let Some(foreign) = foreign.filter_map(|key| table.find(key)).next() {
+        return Err(Flaw::new(
+            foreign.key_at,
+            format!("`{}` does not belong to the policy `{name}`", foreign.key),
+        ));
+    }
+    let at = || {
+        let at = table.get("at", |at| at.whole(1..=99))?;
+        Ok::<_, Flaw>(at.unwrap_or(1) as u8)
+    };
+    Ok(match name {
+        "other" => Policy::Other,
+        "batch" => Policy::Batch,
+        "idle" => Policy::Idle,
+        "fifo" => Policy::Fifo(at()?),
+        "round-robin" => Policy::RoundRobin(at()?),
+        _ => Policy::Deadline(reservation(table, field)?),
+    })
+}
+
+/// What the kernel takes for a reservation (`__checkparam_dl`, kernel/sched/deadline.c).
+fn reservation(table: &Table<'_>, field: Field<'_>) -> Result<Reservation, Flaw> {
+    let beside = r#"`policy = "deadline"`"#;
+    let runtime = table.need(beside, "runtime")?.some_length()?;
+    let period = table.need(beside, "period")?.some_length()?;
+    let deadline = table.get("deadline", Field::some_length)?.unwrap_or(period);
+    let is_taken = runtime >= Nanos::new(1_024)
+        && runtime <= deadline
+        && deadline <= period
+        && (Nanos::from_us(100)..=Nanos::from_us(1 << 22)).contains(&period);
+    if !is_taken {
+        return Err(field.flaw(
+            "a reservation has a runtime of at least 1024ns, at most its deadline; that is at most its \
+             period; and that is from 100us to 4194304us",
+        ));
+    }
+    Ok(Reservation {
+        runtime,
+        deadline,
+        period,
     })
 }
 

@@ -29,12 +29,13 @@ macro_rules! files {
 /// What the rows share: their sources, and their words.
 const SHARED: (&str, &str) = files!["shared"][0];
 
-const ROWS: [(&str, &str); 6] = files![
+const ROWS: [(&str, &str); 7] = files![
     "articles",
     "windows-requests",
     "windows-sleeps",
     "windows-other",
     "linux",
+    "linux-scheduling",
     "macos",
 ];
 

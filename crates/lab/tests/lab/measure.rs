@@ -72,7 +72,7 @@ fn every_call_of_a_model_is_late_by_its_slack_and_the_waking() {
             // Ask for nothing and there is no timer to be late.
             ("poll" | "select" | "epoll_wait", 0) => 9_001,
             ("clock_nanosleep+slack=1ns" | "futex+slack=1ns", _) => 9_002,
-            ("timerfd" | "timer_settime", _) => 9_001,
+            ("timerfd" | "timer_settime" | "setitimer", _) => 9_001,
             // Counted in ticks.
             ("SO_RCVTIMEO", _) => continue,
             // And one reading of the clock.

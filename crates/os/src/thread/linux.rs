@@ -4,6 +4,7 @@ use super::{Switches, no_such_cpu};
 use crate::{Error, usage};
 use libc::c_ulong;
 use punctual_core::Nanos;
+use punctual_program::setting::Policy;
 use std::io;
 
 pub(super) fn pin(cpu: usize) -> Result<(), Error> {
@@ -69,10 +70,6 @@ pub(super) fn slice() -> Option<Nanos> {
 }
 
 pub(super) fn set_slice(slice: Nanos) -> Result<(), Error> {
-    const BOUNDS: std::ops::RangeInclusive<Nanos> = Nanos::from_us(100)..=Nanos::from_ms(100);
-    if !slice.is_zero() && !BOUNDS.contains(&slice) {
-        return Err(Error::range("a slice can be from 100us to 100ms"));
-    }
     let unsupported =
         || Error::unsupported("slices of threads take Linux 6.12 and an ordinary policy");
     self::slice().ok_or_else(unsupported)?;
@@ -96,6 +93,53 @@ pub(super) fn set_nice(nice: i8) -> Result<(), Error> {
 
 /// `linux/sched.h`; libc does not name it for Android.
 const SCHED_OTHER: u32 = 0;
+
+/// A thread with a reservation creates no others, unless they are ordinary ones.
+const RESET_ON_FORK: u64 = 1;
+
+pub(super) fn set_policy(policy: Policy) -> Result<(), Error> {
+    let number = |policy: libc::c_int| policy.unsigned_abs();
+    let mut wanted = Attributes {
+        size: size_of::<Attributes>() as u32,
+        // SAFETY: takes numbers; 0 names the calling thread, for which the call cannot fail.
+        nice: unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) },
+        ..Attributes::default()
+    };
+    let (policy, what) = match policy {
+        Policy::Other => (SCHED_OTHER, "SCHED_OTHER"),
+        Policy::Batch => (number(libc::SCHED_BATCH), "SCHED_BATCH"),
+        Policy::Idle => (number(libc::SCHED_IDLE), "SCHED_IDLE"),
+        Policy::Fifo(at) => {
+            wanted.priority = at.into();
+            (number(libc::SCHED_FIFO), "SCHED_FIFO")
+        }
+        Policy::RoundRobin(at) => {
+            wanted.priority = at.into();
+            (number(libc::SCHED_RR), "SCHED_RR")
+        }
+        Policy::Deadline(reserved) => {
+            wanted.flags = RESET_ON_FORK;
+            wanted.runtime = reserved.runtime.as_ns();
+            wanted.deadline = reserved.deadline.as_ns();
+            wanted.period = reserved.period.as_ns();
+            (number(libc::SCHED_DEADLINE), "SCHED_DEADLINE")
+        }
+    };
+    wanted.policy = policy;
+    // SAFETY: the kernel reads as many bytes as `size` says; 0 names the calling thread.
+    if unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &wanted, 0) } == 0 {
+        return Ok(());
+    }
+    let cause = io::Error::last_os_error();
+    let doing = format!("setting the policy {what}");
+    Err(match cause.raw_os_error() {
+        // Of reservations: all together would be more than the kernel grants, or more than a CPU.
+        Some(libc::EBUSY) => Error::range(format!(
+            "{doing}: the reservations of all threads would be more than the kernel grants"
+        )),
+        _ => Error::io(doing, &cause),
+    })
+}
 
 /// The first version of `struct sched_attr` (sched_setattr(2)); libc does not name it for Android.
 #[repr(C)]
@@ -154,12 +198,32 @@ mod tests {
                 assert!(set_slice(Nanos::from_ms(3)).unwrap_err().is_unsupported());
                 return;
             };
-            assert!(set_slice(Nanos::from_us(99)).unwrap_err().is_range());
+            set_slice(Nanos::from_us(99)).unwrap();
+            assert_eq!(slice(), Some(Nanos::from_us(100)));
             set_slice(Nanos::from_ms(3)).unwrap();
             let of_child = std::thread::spawn(slice).join().unwrap();
             assert_eq!([slice(), of_child], [Some(Nanos::from_ms(3)); 2]);
             set_slice(Nanos::ZERO).unwrap();
             assert_eq!(slice(), Some(usual));
+        })
+        .join()
+        .unwrap();
+    }
+
+    /// Ordinary policies are open to everyone, others may be refused.
+    #[test]
+    fn a_policy_is_set_or_refused() {
+        std::thread::spawn(|| {
+            let policy = || attributes().unwrap().policy;
+            set_policy(Policy::Batch).unwrap();
+            assert_eq!(policy(), libc::SCHED_BATCH.unsigned_abs());
+            match set_policy(Policy::RoundRobin(3)) {
+                Ok(()) => assert_eq!(attributes().unwrap().priority, 3),
+                Err(error) => assert!(error.is_permission(), "{error}"),
+            }
+            assert!(set_policy(Policy::Fifo(100)).is_err());
+            set_policy(Policy::Other).unwrap();
+            assert_eq!((policy(), attributes().unwrap().priority), (SCHED_OTHER, 0));
         })
         .join()
         .unwrap();

@@ -141,11 +141,12 @@ pub fn slice() -> Option<Nanos> {
     }
 }
 
-/// Gives the calling thread a slice of its own, of 0.1 to 100 ms, which the threads and processes that it
-/// starts have too; zero goes back to that of the system. Linux since 6.12: `sched_setattr`.
+/// Gives the calling thread a slice of its own, which the threads and processes that it starts have too; zero
+/// goes back to that of the system. Linux since 6.12: `sched_setattr`, which grants 0.1 to 100 ms, and the
+/// nearest of these for another length.
 ///
 /// # Errors
-/// Unsupported elsewhere, and for a real-time thread. Range for another length.
+/// Unsupported elsewhere, and for a real-time thread.
 pub fn set_slice(slice: Nanos) -> Result<(), Error> {
     cfg_select! {
         any(target_os = "linux", target_os = "android") => { platform::set_slice(slice) }
@@ -153,6 +154,24 @@ pub fn set_slice(slice: Nanos) -> Result<(), Error> {
             let _ = slice;
             Err(Error::unsupported(
                 "threads have slices of their own on Linux only",
+            ))
+        }
+    }
+}
+
+/// Gives the calling thread a scheduling policy, and its nice value stays. Linux: `sched_setattr`. What a thread with
+/// a reservation creates is at `SCHED_OTHER`.
+///
+/// # Errors
+/// Unsupported elsewhere. Permission for a real-time policy without `ulimit -r`. Range where the kernel does not
+/// grant a reservation.
+pub fn set_policy(policy: punctual_program::setting::Policy) -> Result<(), Error> {
+    cfg_select! {
+        any(target_os = "linux", target_os = "android") => { platform::set_policy(policy) }
+        _ => {
+            let _ = policy;
+            Err(Error::unsupported(
+                "scheduling policies are those of Linux",
             ))
         }
     }

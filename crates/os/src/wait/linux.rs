@@ -2,6 +2,7 @@
 //! and the futexes, not to the timers and the socket (prctl(2), PR_SET_TIMERSLACK).
 
 mod handle;
+mod interval;
 mod posix;
 
 use super::{end_of, nap, no_such_call, offer_cpu, refused};
@@ -9,6 +10,7 @@ use crate::clock::{self, Host};
 use crate::nap::Slack;
 use crate::{Error, slack};
 use handle::{Call, Handle};
+use interval::IntervalTimer;
 use libc::{
     CLOCK_MONOTONIC, EPOLL_CLOEXEC, SIG_BLOCK, SIGEV_THREAD_ID, TFD_CLOEXEC, TFD_TIMER_ABSTIME,
     TIMER_ABSTIME, epoll_event, itimerspec, sigset_t,
@@ -36,6 +38,7 @@ pub(super) const METHODS: &[Method] = &[
     Method::SlacklessFutex,
     Method::Timerfd,
     Method::PosixTimer,
+    Method::IntervalTimer,
     Method::SocketTimeout,
     Method::ThreadSleep,
     Method::Yield,
@@ -47,6 +50,7 @@ pub(super) struct Calls {
     epoll: Handle<Epoll>,
     timerfd: Handle<Timerfd>,
     posix_timer: Handle<PosixTimer>,
+    interval_timer: Handle<IntervalTimer>,
     socket_timeout: Handle<SocketTimeout>,
 }
 
@@ -57,6 +61,7 @@ impl Calls {
             Method::Epoll => self.epoll.prepare()?,
             Method::Timerfd => self.timerfd.prepare()?,
             Method::PosixTimer => self.posix_timer.prepare()?,
+            Method::IntervalTimer => self.interval_timer.prepare()?,
             Method::SocketTimeout => self.socket_timeout.prepare()?,
             _ if METHODS.contains(&method) => {}
             _ => return Err(no_such_call(method)),
@@ -78,6 +83,7 @@ impl Calls {
             Method::SlacklessFutex => nap(limit, Slack::PerNap),
             Method::Timerfd => self.timerfd.block(limit),
             Method::PosixTimer => self.posix_timer.block(limit),
+            Method::IntervalTimer => self.interval_timer.block(limit),
             Method::SocketTimeout => self.socket_timeout.block(limit),
             Method::Yield => offer_cpu(),
             _ => refused(limit),

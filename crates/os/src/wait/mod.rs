@@ -2,7 +2,7 @@
 //!
 //! | system | [`Method::Sleep`] | [`Method::Timer`] | and besides |
 //! |---|---|---|---|
-//! | Linux, Android | `clock_nanosleep` | futex without slack | `nanosleep`, `usleep`, `clock_nanosleep` absolute and without slack, `select`, `ppoll`, `epoll_wait`, futex, timerfd, `timer_settime`, `SO_RCVTIMEO` |
+//! | Linux, Android | `clock_nanosleep` | futex without slack | `nanosleep`, `usleep`, `clock_nanosleep` absolute and without slack, `select`, `ppoll`, `epoll_wait`, futex, timerfd, `timer_settime`, `setitimer`, `SO_RCVTIMEO` |
 //! | FreeBSD, NetBSD, DragonFly, illumos, Solaris | `clock_nanosleep` | `clock_nanosleep` | `nanosleep`, `usleep`, `clock_nanosleep` absolute, `select`, `poll` |
 //! | macOS | `mach_wait_until` | `mach_wait_until` | `nanosleep`, `usleep`, `select`, `poll`, `kevent64` |
 //! | Windows | `Sleep` | waitable timer, high-resolution where there is one | `SleepEx`, `WaitForSingleObject`, `WaitForMultipleObjects`, plain waitable timer, `SetTimer` |

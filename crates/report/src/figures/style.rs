@@ -29,7 +29,7 @@ const KNOWN: &str = "adaptive-balanced spin_sleep system precise timer spin fixe
     high-resolution-timer waitable-timer sleep mach_wait_until kevent nanosleep \
     clock_nanosleep+TIMER_ABSTIME usleep SleepEx WaitForSingleObject WaitForMultipleObjects \
     WM_TIMER poll select epoll_wait condition-variable futex timer_settime SO_RCVTIMEO \
-    thread::sleep yield futex+slack=1ns";
+    thread::sleep yield futex+slack=1ns setitimer";
 
 /// What stands at the points of a series. Six markers and seven colours repeat
 /// together only after 42 subjects.

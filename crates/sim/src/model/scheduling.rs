@@ -74,6 +74,8 @@ pub struct Quota {
     pub time: Time,
     /// How often.
     pub period: Time,
+    /// How much of what earlier periods left one may use on top.
+    pub burst: Time,
 }
 
 /// How turns of a quantum end, and how those that matter less come to a CPU.

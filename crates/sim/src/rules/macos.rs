@@ -283,7 +283,11 @@ impl Rule for MacOs {
             Setting::Request { .. } | Setting::Release { .. } => {
                 Some("macOS timers have no resolution to ask for; they have slop")
             }
-            Setting::Nice(_) | Setting::Slice(_) | Setting::Quota { .. } => {
+            Setting::Nice(_)
+            | Setting::Slice(_)
+            | Setting::Policy(_)
+            | Setting::Quota { .. }
+            | Setting::Weight(_) => {
                 Some("shares of a CPU are modelled for Linux only: set a priority")
             }
             Setting::Throttling(_) => {

@@ -106,7 +106,7 @@ impl Rule for Wine {
     fn refuses(&self, setting: &Setting) -> Option<&'static str> {
         match setting {
             Setting::Slack(_) => Some("a Windows program has no call for timer slack"),
-            Setting::Nice(_) | Setting::Slice(_) => {
+            Setting::Nice(_) | Setting::Slice(_) | Setting::Policy(_) => {
                 Some("a Windows program has no call for it: set a priority")
             }
             Setting::Throttling(_) => {

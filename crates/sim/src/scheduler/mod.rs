@@ -12,9 +12,9 @@ mod fair;
 mod quantum;
 
 use fair::Fair;
-pub(crate) use fair::GroupId;
+pub(crate) use fair::{GroupId, nice};
 use punctual_core::Reason;
-use punctual_program::setting::Priority;
+use punctual_program::setting::{Priority, Reservation};
 use quantum::Quantum;
 
 use crate::clock::Time;
@@ -50,6 +50,22 @@ pub(crate) struct Share {
     pub(crate) slice: Option<Time>,
     /// The group that it competes in.
     pub(crate) group: GroupId,
+    pub(crate) policy: Policy,
+}
+
+/// The policy of a thread, where there are several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Policy {
+    /// That of most, or what its priority stands for.
+    #[default]
+    Other,
+    Batch,
+    Idle,
+    /// At this priority.
+    Fifo(u8),
+    RoundRobin(u8),
+    /// With a reservation that the scheduler knows.
+    Deadline,
 }
 
 /// What becomes of a thread for which no CPU is free.
@@ -153,11 +169,36 @@ impl Scheduler {
         self.fair().map_or(0, |fair| fair.first_group)
     }
 
-    /// A group of threads inside another that has a quota of its own: `own`, which had one
-    /// before, or a new one.
-    pub(crate) fn limit(&mut self, own: Option<GroupId>, around: GroupId, quota: Quota) -> GroupId {
-        self.fair()
-            .map_or(around, |fair| fair.limit(own, around, quota))
+    /// A new group of threads inside another.
+    pub(crate) fn own_group(&mut self, around: GroupId) -> GroupId {
+        self.fair().map_or(around, |fair| fair.own_group(around))
+    }
+
+    /// A group has this quota from now on, or none.
+    pub(crate) fn limit(&mut self, group: GroupId, quota: Option<Quota>) {
+        if let Self::Fair(scheduler) = self {
+            scheduler.limit(group, quota);
+        }
+    }
+
+    /// A group has this weight beside others from now on, of which 100 are usual.
+    pub(crate) fn weigh(&mut self, group: GroupId, weight: u16) {
+        if let Self::Fair(scheduler) = self {
+            scheduler.set_weight(group, weight);
+        }
+    }
+
+    /// A thread reserves CPU time, or none any more. Whether it is granted; if not, it has what it had.
+    pub(crate) fn reserve(&mut self, thread: ThreadId, wanted: Option<Reservation>) -> bool {
+        (self.fair()).is_none_or(|fair| fair.reserve(thread, wanted))
+    }
+
+    /// Whether somebody takes the CPU of the thread that runs on it, without an event of its own.
+    pub(crate) fn is_taken(&self, cpu: usize) -> bool {
+        match self {
+            Self::Fair(scheduler) => scheduler.is_taken_by_deadline(cpu),
+            Self::Unlimited | Self::Quantum(_) => false,
+        }
     }
 
     /// A thread that is queued, asleep or running belongs to this group from now on.

@@ -5,6 +5,7 @@
 //! | `threads` | threads, processes and phases begin and end; events that threads signal to each other |
 //! | `running` | from asleep to running, and back |
 //! | `ops` | what a thread does: operations, and the steps of its waits |
+//! | `settings` | what it changes about how the OS treats it |
 //! | `agenda` | what is to happen, besides timer interrupts |
 //! | `asking` | threads whose operations come from outside, one by one |
 
@@ -12,6 +13,7 @@ mod agenda;
 pub(crate) mod asking;
 mod ops;
 mod running;
+mod settings;
 mod threads;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,7 +85,7 @@ pub(crate) struct World<'p> {
     /// The group that each process was started in.
     groups: Vec<GroupId>,
     /// The group of its own that a process has had.
-    own_groups: BTreeMap<ProcessId, GroupId>,
+    own_groups: BTreeMap<ProcessId, OwnGroup>,
     /// The process whose window the user works with.
     foreground: Option<ProcessId>,
     computer: Computer,
@@ -104,6 +106,13 @@ pub(crate) struct World<'p> {
     asking: Option<ThreadId>,
     /// Is told now and then how much virtual time has gone by.
     pub(crate) watch: Option<&'p mut (dyn FnMut(Nanos) + Send)>,
+}
+
+/// The group of a process, inside that of whoever started it.
+struct OwnGroup {
+    group: GroupId,
+    has_quota: bool,
+    has_weight: bool,
 }
 
 /// What things cost, as [`model::Costs`](crate::Costs) says.

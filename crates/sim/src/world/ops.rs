@@ -5,17 +5,14 @@ use punctual_core::crowd::{Crowd, Spun};
 use punctual_core::strategies::AnyStrategy;
 use punctual_core::{Goal, Limit, Method, Nanos, Outcome, Reason, Schedule, Step, Tick, Wait};
 use punctual_program::Probe;
-use punctual_program::Setting;
 use punctual_program::lengths::Cycles;
 use punctual_program::probe::OsClock;
 use punctual_program::program::{Due, Op};
-use punctual_program::setting::Priority;
 
 use super::World;
 use crate::clock::SimClock;
 use crate::clock::Time;
-use crate::model::Quota;
-use crate::rules::{Answer, ProcessId, Request, ThreadId};
+use crate::rules::{Request, ThreadId};
 use crate::thread::{Burst, Doing, Place, Thread, Waiting};
 use crate::trace::Happened;
 
@@ -167,6 +164,12 @@ impl<'p> World<'p> {
                 then => then,
             },
             Op::Read(probe) => self.read(id, *probe),
+            Op::Pin(_) if self.has_reservation(id) => {
+                self.refuse(
+                    "a thread with the policy `deadline` cannot be pinned: give it another one before".to_owned(),
+                );
+                Then::Again
+            }
             Op::Pin(cpu) => {
                 let was_on = self.threads[id].cpu;
                 self.migrate(id, *cpu);
@@ -468,68 +471,6 @@ impl<'p> World<'p> {
     pub(super) fn exit(&mut self, id: ThreadId) -> Then {
         self.end(id);
         Then::Gone
-    }
-
-    fn set(&mut self, id: ThreadId, setting: Setting) -> Then {
-        self.settle_ticks();
-        let before = self.rule.interval();
-        let process = self.threads[id].process;
-        if self.rule.set(id, process, setting, self.now) == Answer::Denied {
-            self.threads[id].recorder.denied();
-        }
-        self.look_at_timers();
-        self.note_interval(before);
-        let thread = &mut self.threads[id];
-        match setting {
-            Setting::Priority(priority) => {
-                thread.priority = priority;
-                if priority != Priority::RealTime {
-                    thread.share.nice = None;
-                }
-            }
-            Setting::Nice(nice) => thread.share.nice = Some(nice),
-            Setting::Slice(slice) => {
-                thread.share.slice = (!slice.is_zero()).then(|| slice.into());
-            }
-            Setting::Quota { time, period } => {
-                self.limit(process, time, period);
-                return Then::Again;
-            }
-            Setting::Window { foreground, .. } => {
-                self.focus(process, foreground);
-                return Then::Again;
-            }
-            _ => return Then::Again,
-        }
-        thread.burst = Burst::Work(Time::ZERO);
-        match self.reprioritise(id) {
-            true => Then::Gone,
-            false => Then::Again,
-        }
-    }
-
-    /// Gives a process a quota inside that of whoever started it, or none of its own.
-    fn limit(&mut self, process: ProcessId, time: Nanos, period: Nanos) {
-        (0..self.computer.cpus.len()).for_each(|cpu| self.account(cpu));
-        let around = self.groups[process];
-        let quota = Quota {
-            time: time.into(),
-            period: period.max(Nanos::new(1)).into(),
-        };
-        let group = match time.is_zero() {
-            true => around,
-            false => {
-                let own = self.own_groups.get(&process).copied();
-                let own = self.scheduler.limit(own, around, quota);
-                self.own_groups.insert(process, own);
-                own
-            }
-        };
-        for thread in self.processes[process].clone() {
-            self.threads[thread].share.group = group;
-            self.scheduler.regroup(thread, group);
-        }
-        self.look_at_turns();
     }
 
     fn read(&mut self, id: ThreadId, probe: Probe) -> Then {

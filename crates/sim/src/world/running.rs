@@ -148,6 +148,11 @@ impl World<'_> {
     pub(super) fn replenish(&mut self) {
         (0..self.computer.cpus.len()).for_each(|cpu| self.account(cpu));
         self.scheduler.replenish(self.now);
+        for cpu in 0..self.computer.cpus.len() {
+            if self.scheduler.is_taken(cpu) {
+                self.give_to_next(cpu);
+            }
+        }
         self.look_at_turns();
     }
 
@@ -231,6 +236,7 @@ impl World<'_> {
             let cpu = self.threads[id].cpu;
             if self.scheduler.yields(cpu) {
                 self.give_to_next(cpu);
+                self.plan_replenishment();
                 return false;
             }
             return true;

@@ -13,7 +13,7 @@ use super::World;
 use super::agenda;
 use crate::clock::Time;
 use crate::rules::ThreadId;
-use crate::scheduler::Share;
+use crate::scheduler::{Policy, Share};
 use crate::thread::{Burst, Doing, Place, Thread};
 use crate::trace::{Happened, ThreadInfo};
 
@@ -48,10 +48,14 @@ impl<'p> World<'p> {
         self.processes[process].push(id);
         self.rule.created(id, process, by);
         let parent = by.filter(|_| self.rule.inherits());
-        let priority = parent.map_or(Priority::Normal, |(by, _)| self.threads[by].priority);
         let pinned = parent.and_then(|(by, _)| self.threads[by].pinned);
         let mut share = parent.map_or(Share::default(), |(by, _)| self.threads[by].share);
         share.group = group;
+        let mut priority = parent.map_or(Priority::Normal, |(by, _)| self.threads[by].priority);
+        if share.policy == Policy::Deadline {
+            // A reservation is of one thread: the child is as `SCHED_FLAG_RESET_ON_FORK` has it (sched(7)).
+            (share.policy, share.nice, priority) = (Policy::Other, Some(0), Priority::Normal);
+        }
         // The machine has refused peers.
         let mut has = |method| self.model.resolve(method);
         let build = |subject: &Subject| subject.build(&mut has);
@@ -190,6 +194,9 @@ impl<'p> World<'p> {
             return;
         }
         self.stop_listening(id);
+        if self.threads[id].share.policy == Policy::Deadline {
+            self.scheduler.reserve(id, None);
+        }
         self.agenda.cancel(agenda::Event::Burst(id));
         let cpu = self.threads[id].cpu;
         match place {

@@ -11,7 +11,7 @@ use punctual_program::Probe;
 use punctual_program::lengths::{Law, Lengths};
 use punctual_program::probe::OsClock;
 use punctual_program::program::{Due, Op, SpawnKind, Subject};
-use punctual_program::setting::{Power, Priority, Requester, Throttling};
+use punctual_program::setting::{Policy, Power, Priority, Requester, Reservation, Throttling};
 use punctual_program::{Machine, Observations, Program, Refusal, Setting};
 use punctual_sim::model::{Domain, Value};
 use punctual_sim::trace::{Happened, Trace};
@@ -123,10 +123,13 @@ fn setting() -> impl Strategy<Value = Setting> {
         prop::sample::select(Priority::ALL.to_vec()).prop_map(Setting::Priority),
         (-20_i8..20).prop_map(Setting::Nice),
         prop_oneof![Just(0), 100_u64..20_000].prop_map(|us| Setting::Slice(Nanos::from_us(us))),
-        (0_u64..10_000, 1_u64..60).prop_map(|(us, ms)| Setting::Quota {
+        (0_u64..10_000, 1_u64..60, 0_u64..5_000).prop_map(|(us, ms, burst)| Setting::Quota {
             time: Nanos::from_us(us),
             period: Nanos::from_ms(ms),
+            burst: Nanos::from_us(burst),
         }),
+        prop_oneof![Just(0), 1_u16..10_000].prop_map(Setting::Weight),
+        policy().prop_map(Setting::Policy),
         any::<[bool; 3]>().prop_map(|[visible, foreground, audible]| Setting::Window {
             visible,
             foreground,
@@ -139,6 +142,25 @@ fn setting() -> impl Strategy<Value = Setting> {
             Just(Throttling::IgnoreRequests)
         ]
         .prop_map(Setting::Throttling),
+    ]
+}
+
+fn policy() -> impl Strategy<Value = Policy> {
+    let reservation = (1_u64..30_000, 0_u64..30_000, 0_u64..30_000).prop_map(|(a, b, c)| {
+        let [runtime, deadline, period] = [a, a + b, a + b + c].map(Nanos::from_us);
+        Policy::Deadline(Reservation {
+            runtime,
+            deadline,
+            period,
+        })
+    });
+    prop_oneof![
+        Just(Policy::Other),
+        Just(Policy::Batch),
+        Just(Policy::Idle),
+        (1_u8..100).prop_map(Policy::Fifo),
+        (1_u8..100).prop_map(Policy::RoundRobin),
+        reservation,
     ]
 }
 

@@ -622,6 +622,7 @@ fn quota(time_ms: u64) -> Op {
     Op::Set(Setting::Quota {
         time: Nanos::from_ms(time_ms),
         period: Nanos::from_ms(100),
+        burst: Nanos::ZERO,
     })
 }
 

@@ -4,4 +4,5 @@ mod computer;
 mod conformance;
 mod hosted;
 mod machine;
+mod policies;
 mod properties;

@@ -3,7 +3,9 @@
 use punctual_core::{Event, Method, Nanos, Rate, StrategySpec};
 use punctual_program::probe::{OsClock, Probe};
 use punctual_program::program::{Due, Op, Program, SpawnKind, Subject};
-use punctual_program::setting::{Power, Priority, Requester, Setting, Throttling};
+use punctual_program::setting::{
+    Policy, Power, Priority, Requester, Reservation, Setting, Throttling,
+};
 
 use super::read;
 use crate::scenario::{Expect, Figure, Phase, Scenario, Series, Stat, Target};
@@ -278,13 +280,36 @@ fn every_verb_is_its_operation() {
             Op::Set(Setting::Quota {
                 time: ms(20),
                 period: ms(100),
+                burst: Nanos::ZERO,
             }),
         ),
+        (r#"{ weight = 200 }"#, Op::Set(Setting::Weight(200))),
         (
-            r#"{ quota = "5ms", period = "10ms" }"#,
+            r#"{ policy = "batch" }"#,
+            Op::Set(Setting::Policy(Policy::Batch)),
+        ),
+        (
+            r#"{ policy = "fifo" }"#,
+            Op::Set(Setting::Policy(Policy::Fifo(1))),
+        ),
+        (
+            r#"{ policy = "round-robin", at = 7 }"#,
+            Op::Set(Setting::Policy(Policy::RoundRobin(7))),
+        ),
+        (
+            r#"{ policy = "deadline", runtime = "10ms", period = "100ms" }"#,
+            Op::Set(Setting::Policy(Policy::Deadline(Reservation {
+                runtime: ms(10),
+                deadline: ms(100),
+                period: ms(100),
+            }))),
+        ),
+        (
+            r#"{ quota = "5ms", period = "10ms", burst = "2ms" }"#,
             Op::Set(Setting::Quota {
                 time: ms(5),
                 period: ms(10),
+                burst: ms(2),
             }),
         ),
         (

@@ -28,11 +28,11 @@ fn assert_errors(cases: &[(&str, &str)], file: impl Fn(&str) -> String) {
     const LISTS: [(&str, &str); 3] = [
         (
             "<verbs>",
-            "sleep, wait, work, pace, until, request, release, hold, slack, priority, nice, slice, quota, window, throttling, power, pin, read, signal, await, loop, spawn, yield, exit",
+            "sleep, wait, work, pace, until, request, release, hold, slack, priority, nice, slice, policy, quota, weight, window, throttling, power, pin, read, signal, await, loop, spawn, yield, exit",
         ),
         (
             "<methods>",
-            "sleep, timer, nanosleep, usleep, clock_nanosleep, clock_nanosleep+TIMER_ABSTIME, clock_nanosleep+slack=1ns, select, poll, epoll_wait, condition-variable, futex, futex+slack=1ns, timerfd, timer_settime, SO_RCVTIMEO, Sleep, SleepEx, WaitForSingleObject, WaitForMultipleObjects, waitable-timer, high-resolution-timer, WM_TIMER, mach_wait_until, kevent, thread::sleep, yield",
+            "sleep, timer, nanosleep, usleep, clock_nanosleep, clock_nanosleep+TIMER_ABSTIME, clock_nanosleep+slack=1ns, select, poll, epoll_wait, condition-variable, futex, futex+slack=1ns, timerfd, timer_settime, setitimer, SO_RCVTIMEO, Sleep, SleepEx, WaitForSingleObject, WaitForMultipleObjects, waitable-timer, high-resolution-timer, WM_TIMER, mach_wait_until, kevent, thread::sleep, yield",
         ),
         (
             "<figures>",
@@ -227,6 +227,30 @@ const STEPS: &[(&str, &str)] = &[
     (
         r#"{ until = "2s" }"#,
         "line 5, column 15: the experiment is over after 1s, the sum of its phases",
+    ),
+    (
+        r#"{ policy = "rr" }"#,
+        "line 5, column 16: `policy` can be other, batch, idle, fifo, round-robin, deadline, not `rr`",
+    ),
+    (
+        r#"{ policy = "batch", at = 3 }"#,
+        "line 5, column 25: `at` does not belong to the policy `batch`",
+    ),
+    (
+        r#"{ policy = "fifo", at = 100 }"#,
+        "line 5, column 29: `at` must be a whole number from 1 to 99",
+    ),
+    (
+        r#"{ policy = "deadline", runtime = "1ms" }"#,
+        "line 5: `policy = \"deadline\"` needs `period`",
+    ),
+    (
+        r#"{ policy = "deadline", runtime = "3ms", deadline = "2ms", period = "5ms" }"#,
+        "line 5, column 16: a reservation has a runtime of at least 1024ns, at most its deadline; that is at most its period; and that is from 100us to 4194304us",
+    ),
+    (
+        "{ weight = 10001 }",
+        "line 5, column 16: `weight` must be a whole number from 0 to 10000",
     ),
     (
         r#"{ priority = "high" }"#,

@@ -60,7 +60,8 @@ enum NoHz {
     Periodic,
     /// Idle ones.
     Idle,
-    /// Busy ones too. The tick a second that remains (no_hz.rst) is left out.
+    /// Busy ones too, but the first, which keeps time and always ticks. The tick a second that remains
+    /// (no_hz.rst) is left out.
     Full,
 }
 
@@ -72,7 +73,7 @@ impl Linux {
         let is = |key, word| parameters.choice(key) == word;
         let wheel = wheel(parameters);
         Self {
-            first: Task::first(parameters.length("slack")),
+            first: Task::first(parameters.length("slack"), is("rt_slack", "kept")),
             wheel,
             jiffies: Grid {
                 anchor: Time::ZERO,
@@ -103,6 +104,7 @@ impl Linux {
         let quota = Quota {
             time: parameters.length("quota").into(),
             period: parameters.length("quota_period").into(),
+            burst: parameters.length("quota_burst").into(),
         };
         Scheduling::Fair(Fair {
             slice: slice.into(),
@@ -130,14 +132,14 @@ impl Linux {
         let task = self.tasks[request.thread];
         let length = request.due - request.now;
         match request.method {
-            Method::Timerfd | Method::PosixTimer => Time::ZERO,
-            Method::SlacklessNanosleep | Method::SlacklessFutex => {
-                task.sleep_slack().min(LEAST_SLACK)
-            }
+            Method::Timerfd | Method::PosixTimer | Method::IntervalTimer => Time::ZERO,
+            Method::SlacklessNanosleep => task.sleep_slack().min(LEAST_SLACK),
+            Method::SlacklessFutex => task.futex_slack().min(LEAST_SLACK),
             // They look once and return (`do_poll`, fs/select.c; `ep_poll`,
             // fs/eventpoll.c).
             Method::Poll | Method::Select | Method::Epoll if length == Time::ZERO => Time::ZERO,
             Method::Poll | Method::Select | Method::Epoll => task.poll_slack(length),
+            Method::Futex | Method::ConditionVariable => task.futex_slack(),
             _ => task.sleep_slack(),
         }
     }
@@ -172,7 +174,7 @@ impl Linux {
 /// becomes jiffies on the [wheel](Wheel).
 fn unit(method: Method) -> Time {
     match method {
-        Method::Usleep | Method::Select => units::US,
+        Method::Usleep | Method::Select | Method::IntervalTimer => units::US,
         Method::Epoll => units::MS,
         _ => units::EXACT,
     }
@@ -198,6 +200,7 @@ impl Rule for Linux {
             Method::Futex,
             Method::Timerfd,
             Method::PosixTimer,
+            Method::IntervalTimer,
             Method::SocketTimeout,
             Method::SlacklessFutex,
         ]
@@ -262,7 +265,9 @@ impl Rule for Linux {
             | Setting::Priority(_)
             | Setting::Power(_)
             | Setting::Nice(_)
-            | Setting::Quota { .. } => None,
+            | Setting::Policy(_)
+            | Setting::Quota { .. }
+            | Setting::Weight(_) => None,
             Setting::Slice(_) => (!self.has_slices)
                 .then_some("threads have slices of their own since Linux 6.12 only"),
             Setting::Request { .. } | Setting::Release { .. } => {
@@ -282,6 +287,7 @@ impl Rule for Linux {
             Setting::Slack(slack) => self.tasks[thread].set_slack(slack),
             Setting::Priority(priority) => self.tasks[thread].set_priority(priority),
             Setting::Nice(nice) => self.tasks[thread].set_nice(nice),
+            Setting::Policy(policy) => self.tasks[thread].set_policy(policy),
             _ => {}
         }
         Answer::Accepted
@@ -296,18 +302,19 @@ impl Rule for Linux {
         true
     }
 
-    fn ticks(&self, _cpu: usize, is_idle: bool) -> Option<Grid> {
+    fn ticks(&self, cpu: usize, is_idle: bool) -> Option<Grid> {
         let has_ticks = match self.nohz {
             NoHz::Periodic => true,
             NoHz::Idle => !is_idle,
-            NoHz::Full => false,
+            // `can_stop_idle_tick`, kernel/time/tick-sched.c.
+            NoHz::Full => cpu == 0,
         };
         has_ticks.then_some(self.jiffies)
     }
 
     fn timer_slack(&self, thread: ThreadId) -> Option<Nanos> {
         let task = self.tasks.get(thread).unwrap_or(&self.first);
-        Some(Nanos::new(task.sleep_slack().floor_ns()))
+        Some(task.slack())
     }
 
     fn clock(&self) -> Option<OsClock> {
@@ -428,6 +435,7 @@ mod tests {
             (Method::Futex, 300, 50_300),
             (Method::Futex, 200 * MS, 200 * MS + 50_000),
             (Method::PosixTimer, 300, 300),
+            (Method::IntervalTimer, 300, 1_000),
             (Method::Select, 300, 51_000),
             (Method::Select, 200 * MS - 1, 200 * MS + 200_000),
             (Method::Select, 0, 0),
@@ -474,6 +482,18 @@ mod tests {
         set(&mut linux, 0, Setting::Power(Power::Battery));
         set(&mut linux, 0, Setting::Priority(Priority::Interactive));
         assert_eq!(slack(&mut linux, 0), 2 * MS);
+    }
+
+    #[test]
+    fn a_real_time_thread_had_slack_in_a_futex() {
+        for (given, slack) in [("", 0), ("rt_slack=kept", 50_000)] {
+            let mut linux = linux(given, 1);
+            set(&mut linux, 0, Setting::Priority(Priority::RealTime));
+            for method in [Method::Futex, Method::ConditionVariable] {
+                let at = fires(&mut linux, request(0, method, 0, 300));
+                assert_eq!(at, Time::from_ns(300 + slack), "{method} {given}");
+            }
+        }
     }
 
     /// A creator that set 2 ms: its thread and its process have 2 ms, current
@@ -595,11 +615,14 @@ mod tests {
             ("", every(4), None),
             ("hz=100", every(10), None),
             ("nohz=periodic,hz=1000", every(1), every(1)),
-            ("nohz=full", None, None),
         ] {
             let linux = linux(given, 1);
             assert_eq!(linux.ticks(0, false), busy, "{given}");
             assert_eq!(linux.ticks(0, true), idle, "{given}");
+        }
+        let full = linux("nohz=full", 1);
+        for is_idle in [false, true] {
+            assert_eq!([0, 1].map(|cpu| full.ticks(cpu, is_idle)), [every(4), None]);
         }
     }
 

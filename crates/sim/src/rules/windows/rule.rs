@@ -478,7 +478,11 @@ impl Rule for Windows {
             Setting::Throttling(_) if !self.generation.throttles => {
                 Some("before Windows 11 requests count whether anybody sees the process or not")
             }
-            Setting::Nice(_) | Setting::Slice(_) | Setting::Quota { .. } => {
+            Setting::Nice(_)
+            | Setting::Slice(_)
+            | Setting::Policy(_)
+            | Setting::Quota { .. }
+            | Setting::Weight(_) => {
                 Some("shares of a CPU are modelled for Linux only: set a priority")
             }
             _ => None,
@@ -506,7 +510,9 @@ impl Rule for Windows {
             | Setting::Slack(_)
             | Setting::Nice(_)
             | Setting::Slice(_)
-            | Setting::Quota { .. } => Answer::Accepted,
+            | Setting::Policy(_)
+            | Setting::Quota { .. }
+            | Setting::Weight(_) => Answer::Accepted,
         })
     }
 

@@ -3,6 +3,7 @@
 use super::{Entity, Fair};
 use crate::clock::Time;
 use crate::rules::ThreadId;
+use crate::scheduler::Policy;
 
 /// How long a CPU keeps one thread more than another, so that three hogs have two thirds of
 /// two CPUs each: a busy CPU looks every 32 ms (16 times as many ms as there are CPUs in a
@@ -44,8 +45,11 @@ impl Fair {
         others.sort_by_key(|other| std::cmp::Reverse(waiting(*other)));
         for other in others {
             let is_out = self.is_real_time_out(cpu);
-            let mut real_time = self.cpus[other].real_time.iter().filter(|_| !is_out);
-            let real_time = real_time.find(|id| self.threads[**id].pinned.is_none());
+            let may_run = |id: &ThreadId| match self.threads[*id].policy {
+                Policy::Deadline => !self.is_throttled(*id),
+                _ => !is_out && self.threads[*id].pinned.is_none(),
+            };
+            let real_time = self.cpus[other].real_time.iter().find(|id| may_run(id));
             let may_come =
                 |entity: &Entity| entity.pinned.is_none() && !self.groups.is_out(entity.group, cpu);
             let id = real_time.copied();

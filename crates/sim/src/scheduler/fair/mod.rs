@@ -3,33 +3,39 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `balance` | who moves to another CPU |
+//! | `deadline` | reserved CPU time: `SCHED_DEADLINE` |
 //! | `entity` | weights, and virtual time |
 //! | `queue` | one queue: who competes in it |
 //! | `tree` | queues in queues: groups |
 //! | `quota` | CPU quotas of control groups |
-//! | `real_time` | what keeps real-time threads from all of a CPU |
+//! | `wakeup` | whether who wakes takes the CPU |
+//! | `real_time` | real-time threads: who is first, and what keeps them from all of a CPU |
 
 mod balance;
+mod deadline;
 mod entity;
 mod queue;
 mod quota;
 mod real_time;
 mod tree;
+mod wakeup;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use entity::{Entity, NICE_0, virtual_time, weight, weighted};
-use punctual_program::setting::Priority;
+use deadline::Server;
+pub(crate) use entity::nice;
+use entity::{Entity, NICE_0, virtual_time, weighted};
 use queue::{Member, Queue};
 pub(crate) use quota::GroupId;
 use quota::Groups;
 use real_time::RealTime;
 use tree::ROOT;
 
-use super::{Candidate, Woken};
+use super::{Candidate, Policy, Woken};
 use crate::clock::Time;
 use crate::model::{Fair as Rules, Parity, Quota};
 use crate::rules::ThreadId;
+use punctual_program::setting::Priority;
 
 /// Linux's fair scheduler: since 6.6 EEVDF, earliest eligible virtual deadline first; before that CFS.
 ///
@@ -39,7 +45,8 @@ use crate::rules::ThreadId;
 /// stood when the slice began. The eligible thread with the earliest deadline
 /// runs; a slice ends at a tick, or with `HRTICK` by a timer of its own; a thread that wakes takes the CPU if its
 /// deadline is earlier, unless [`Parity`] keeps it from that. A thread that sleeps keeps its distance from the mean
-/// (`kernel/sched/fair.c`). `SCHED_FIFO` threads come before all of these.
+/// (`kernel/sched/fair.c`). `SCHED_FIFO` and `SCHED_RR` threads come before all of these, and `SCHED_DEADLINE` ones
+/// before those.
 ///
 /// With `DELAY_DEQUEUE` the distance of one that had more than its share shrinks while others of its queue
 /// run, and is gone when nobody does. Lazy preemption delays a wake-up only where the CPU that carries it out is
@@ -63,6 +70,8 @@ pub(crate) struct Fair {
     /// How many threads are queued, on any CPU.
     waiting: usize,
     threads: Vec<Entity>,
+    /// Those of the threads with a reservation.
+    servers: BTreeMap<ThreadId, Server>,
     groups: Groups,
     /// The group of all that are in none of their own.
     pub(super) first_group: GroupId,
@@ -74,6 +83,7 @@ pub(crate) struct Fair {
 
 #[derive(Debug, Default)]
 struct Cpu {
+    /// Those who wait, the most important first.
     real_time: VecDeque<ThreadId>,
     running: Option<ThreadId>,
     /// How long it has been crowded since it last gave a thread away.
@@ -97,6 +107,7 @@ impl Fair {
             queues: Vec::new(),
             waiting: 0,
             threads: Vec::new(),
+            servers: BTreeMap::new(),
             groups: Groups::new(cpus),
             first_group: ROOT,
             now: Time::ZERO,
@@ -109,118 +120,20 @@ impl Fair {
         fair
     }
 
-    pub(super) fn woken(&mut self, candidate: Candidate) -> Woken {
-        let cpu = candidate.pinned.unwrap_or(candidate.cpu);
-        let id = candidate.thread;
-        self.place(candidate, cpu);
-        let woken = self.threads[id];
-        let has_time = woken.is_real_time || self.has_time(woken.group, cpu);
-        let Some(running) = self.cpus[cpu].running.map(|id| self.threads[id]) else {
-            self.enqueue(id, cpu);
-            return Woken::Waits;
-        };
-        if !has_time {
-            self.enqueue(id, cpu);
-            let is_out = !running.is_real_time && self.groups.is_out(running.group, cpu);
-            return match is_out {
-                true => Woken::Stops(cpu),
-                false => Woken::Waits,
-            };
-        }
-        let takes_it = match (woken.is_real_time, running.is_real_time) {
-            (true, true) | (false, true) => false,
-            (true, false) => !self.is_real_time_out(cpu),
-            (false, false) => self.preempts(id, cpu),
-        };
-        let is_late = self.rules.is_lazy && !candidate.is_woken_here && !woken.is_real_time;
-        if takes_it && !is_late {
-            return Woken::Takes(cpu);
-        }
-        self.enqueue(id, cpu);
-        if takes_it {
-            self.cpus[cpu].is_asked = true;
-            return Woken::WaitsForTick(cpu);
-        }
-        Woken::Waits
-    }
-
-    /// Whether a thread that is not queued yet takes the CPU of one of its kind: what decides is
-    /// the queue in which both are, or groups that they are in (`find_matching_se`).
-    fn preempts(&mut self, id: ThreadId, cpu: usize) -> bool {
-        let (mut member, mut at) = (Member::Thread(id), self.queue_for(id, cpu));
-        while self.queues[at].current.is_none()
-            && let Some((group, around)) = self.up(at)
-        {
-            let slice = self.slice(self.entity(member));
-            let slice = (self.shortest_slice(at)).map_or(slice, |other| other.min(slice));
-            self.queues[at].entity.slice = Some(slice);
-            let entity = &self.queues[at].entity;
-            if !entity.is_counted && !entity.is_placed {
-                self.settle(group, around);
-            }
-            (member, at) = (group, around);
-        }
-        match self.queues[at].current {
-            Some(current) => self.overtakes(member, current, at, cpu),
-            None => false,
-        }
-    }
-
-    /// Whether a member of a queue that comes, or gets somebody who does, takes the place of the one that runs.
-    fn overtakes(&mut self, comes: Member, current: Member, at: usize, cpu: usize) -> bool {
-        let woken = *self.entity(comes);
-        let mut running = *self.entity(current);
-        if self.rules.is_cfs {
-            // `wakeup_preempt_entity`, with a granularity of 1 ms to 0.75 ms.
-            let granularity = Time::from_thirds(self.rules.slice.as_thirds() / 3 * 4);
-            return running.runtime - woken.runtime > virtual_time(granularity, woken.weight);
-        }
-        let is_eligible = self.is_eligible(&woken, at, None);
-        if self.rules.parity == Parity::Off {
-            return woken.deadline < running.deadline && is_eligible;
-        }
-        if running.runtime >= running.deadline {
-            // Who comes has the accounts brought up to date, and a slice that is used up begins
-            // anew (`update_curr`, `update_deadline`).
-            running.deadline = running.runtime + self.virtual_slice(&running);
-            self.entity_mut(current).deadline = running.deadline;
-            self.cpus[cpu].is_asked = true;
-        }
-        if !is_eligible {
-            return false;
-        }
-        // Of those who may run when this one has come.
-        let mut before = (self.queues[at].waiting.iter())
-            .take_while(|(deadline, _)| *deadline <= woken.deadline)
-            .filter(|(_, other)| *other != comes)
-            .map(|(_, other)| self.entity(*other));
-        let is_first = !before.any(|other| self.is_eligible(other, at, Some(&woken)));
-        if !self.is_eligible(&running, at, Some(&woken)) {
-            return is_first;
-        }
-        let is_before = woken.deadline < running.deadline;
-        let is_shorter = self.slice(&woken) < self.slice(&running);
-        // `do_preempt_short`: the protection is off.
-        if is_before && is_shorter {
-            return is_first;
-        }
-        if self.rules.parity == Parity::Shortest && is_shorter {
-            // `update_protect_slice`.
-            let safe = running.runtime + virtual_time(self.slice(&woken), running.weight);
-            self.entity_mut(current).safe_until = running.safe_until.min(safe);
-        }
-        running.runtime >= self.entity(current).safe_until && is_before && is_first
-    }
-
     /// A thread that is ready may run on its CPU if that is free.
     pub(super) fn admits(&mut self, candidate: Candidate, now: Time) -> bool {
         let (group, cpu) = (candidate.share.group, candidate.cpu);
-        let is_real_time = candidate.priority == Priority::RealTime;
-        if is_real_time || !self.groups.is_limited(group) {
+        let is_fair = candidate.priority != Priority::RealTime;
+        if !(candidate.share.policy == Policy::Deadline || is_fair && self.groups.is_limited(group))
+        {
             return true;
         }
         self.now = now;
-        if self.has_time(group, cpu) {
+        let has_time = match is_fair {
+            true => self.has_time(group, cpu),
+            false => self.has_reservation(candidate.thread, now),
+        };
+        if has_time {
             return true;
         }
         self.place(candidate, cpu);
@@ -272,38 +185,47 @@ impl Fair {
     pub(super) fn changed(&mut self, candidate: Candidate) -> bool {
         let (id, cpu) = (candidate.thread, candidate.cpu);
         let at = self.queue_for(id, cpu);
-        self.forget(Member::Thread(id), at);
+        let mut changed = self.threads[id];
+        changed.be(&candidate);
         let was_real_time = self.threads[id].is_real_time;
-        let is_real_time = candidate.priority == Priority::RealTime;
-        if was_real_time == is_real_time {
-            let entity = &mut self.threads[id];
-            entity.weight = weight(&candidate);
-            entity.slice = candidate.share.slice;
-            entity.pinned = candidate.pinned;
+        if was_real_time == changed.is_real_time {
+            self.forget(Member::Thread(id), at);
+            self.threads[id].be(&candidate);
         } else {
             // It leaves one class and comes to the other as it would from
             // sleep.
-            if is_real_time {
+            if changed.is_real_time {
+                self.leave(Member::Thread(id), at);
                 self.put_back(at, cpu);
             }
             self.place(candidate, cpu);
         }
+        self.has_reservation(id, self.now);
         self.begin(id, cpu);
-        !is_real_time && !self.cpus[cpu].real_time.is_empty() && !self.is_real_time_out(cpu)
+        self.is_outranked(cpu)
     }
 
-    pub(super) fn limit(&mut self, own: Option<GroupId>, around: GroupId, quota: Quota) -> GroupId {
-        if let Some(own) = own {
-            self.groups.renew(own, quota);
-            self.come_back();
-            return own;
+    pub(super) fn limit(&mut self, group: GroupId, quota: Option<Quota>) {
+        self.groups.renew(group, quota);
+        self.come_back();
+    }
+
+    /// `sched_weight_from_cgroup`, and the bounds of `sched_group_set_shares`.
+    pub(super) fn set_weight(&mut self, group: GroupId, weight: u16) {
+        let shares = (i64::from(weight) * NICE_0 + 50) / 100;
+        self.groups.set_weight(group, shares.max(2));
+        for cpu in 0..self.cpus.len() {
+            self.weigh(self.queue_of(group, cpu));
         }
+    }
+
+    pub(super) fn own_group(&mut self, around: GroupId) -> GroupId {
         // An autogroup is of those who are in no control group.
         let around = match self.rules.has_autogroup && around == self.first_group {
             true if self.rules.quota.is_none() => ROOT,
             _ => around,
         };
-        self.add_group(Some(around), Some(quota))
+        self.add_group(Some(around), None)
     }
 
     pub(super) fn regroup(&mut self, thread: ThreadId, group: GroupId) {
@@ -337,7 +259,8 @@ impl Fair {
         let limit = self.rules.real_time;
         let throttled = self.cpus.iter();
         let throttled = throttled.filter_map(|cpu| cpu.real_time_use.next(limit, now));
-        let at = throttled.chain(self.groups.next(now)).min()?;
+        let throttled = throttled.chain(self.groups.next(now));
+        let at = throttled.chain(self.next_period(now)).min()?;
         if self.replenishes.is_some_and(|known| known <= at) {
             return None;
         }
@@ -352,6 +275,7 @@ impl Fair {
         for cpu in &mut self.cpus {
             cpu.real_time_use.begin_period(now);
         }
+        self.begin_periods(now);
         self.come_back();
     }
 
@@ -369,8 +293,7 @@ impl Fair {
         };
         let entity = &self.threads[id];
         if entity.is_real_time {
-            here.real_time_use.ran(limit, length, now, waits);
-            return;
+            return self.real_time_ran(id, cpu, length);
         }
         here.real_time_use.others_ran(limit, length);
         self.groups.charge(entity.group, cpu, length);
@@ -387,7 +310,7 @@ impl Fair {
         };
         let (member, at) = (Member::Thread(id), self.queue_for(id, cpu));
         let mean = self.mean(at);
-        self.forget(member, at);
+        self.leave(member, at);
         self.keep_lag(member, at, mean);
         if !self.threads[id].is_real_time {
             self.put_back(at, cpu);
@@ -409,11 +332,12 @@ impl Fair {
 
     pub(super) fn yields(&mut self, cpu: usize) -> bool {
         if let Some(id) = self.cpus[cpu].running {
+            if self.threads[id].is_real_time {
+                return self.yields_real_time(id, cpu);
+            }
             if self.rules.is_cfs {
                 // Who yields is passed over.
-                let is_real_time = self.threads[id].is_real_time;
-                let nobody = self.cpus[cpu].real_time.is_empty() && self.queues[cpu].threads == 0;
-                return !(is_real_time || nobody);
+                return !self.cpus[cpu].real_time.is_empty() || self.queues[cpu].threads > 0;
             }
             // `yield_task_fair` puts the deadline a slice further off.
             let slice = self.virtual_slice(&self.threads[id]);
@@ -477,12 +401,9 @@ impl Fair {
             return false;
         };
         if self.threads[id].is_real_time {
-            return self.is_real_time_out(cpu);
+            return self.real_time_is_over(id, cpu);
         }
-        if !self.has_time(self.threads[id].group, cpu) {
-            return true;
-        }
-        if !self.cpus[cpu].real_time.is_empty() && !self.is_real_time_out(cpu) {
+        if !self.has_time(self.threads[id].group, cpu) || self.is_outranked(cpu) {
             return true;
         }
         // `entity_tick`, of each level.
@@ -547,7 +468,7 @@ impl Fair {
         let is_watched = |id| {
             let entity: &Entity = &self.threads[id];
             match entity.is_real_time {
-                true => self.real_time_left(cpu).is_some(),
+                true => self.real_time_turn_left(id, cpu).is_some(),
                 false => self.groups.is_limited(entity.group),
             }
         };
@@ -560,7 +481,7 @@ impl Fair {
         let id = here.running?;
         let entity = &self.threads[id];
         if entity.is_real_time {
-            return self.real_time_left(cpu);
+            return self.real_time_turn_left(id, cpu);
         }
         let jiffy = self.rules.jiffy;
         let to_tick = jiffy - self.now.rem(jiffy);
@@ -580,10 +501,8 @@ impl Fair {
         // Those who were kept from the CPU come first as soon as they may.
         let server = match here.real_time.is_empty() {
             true => None,
-            false if self.is_real_time_out(cpu) => {
-                here.real_time_use.served_left(self.rules.real_time)
-            }
-            false => Some(Time::ZERO),
+            false if self.first_real_time(cpu).is_some() => Some(Time::ZERO),
+            false => here.real_time_use.served_left(self.rules.real_time),
         };
         slices
             .chain(server)
@@ -613,7 +532,7 @@ impl Fair {
         if self.threads[running].is_real_time {
             return false;
         }
-        if !self.cpus[cpu].real_time.is_empty() && !self.is_real_time_out(cpu) {
+        if self.is_outranked(cpu) {
             return true;
         }
         self.path(running, cpu).any(|(_, at)| self.has_better(at))
@@ -621,10 +540,7 @@ impl Fair {
 
     /// The queued thread that should run.
     fn best(&self, cpu: usize) -> Option<ThreadId> {
-        let first = self.cpus[cpu].real_time.front().copied();
-        first
-            .filter(|_| !self.is_real_time_out(cpu))
-            .or_else(|| self.best_fair(cpu))
+        self.first_real_time(cpu).or_else(|| self.best_fair(cpu))
     }
 
     /// The same, if there were no real-time threads.
@@ -645,11 +561,9 @@ impl Fair {
             self.threads.resize(id + 1, Entity::default());
         }
         let entity = &mut self.threads[id];
-        entity.weight = weight(&candidate);
-        entity.slice = candidate.share.slice;
+        entity.be(&candidate);
         entity.group = candidate.share.group;
-        entity.is_real_time = candidate.priority == Priority::RealTime;
-        entity.pinned = candidate.pinned;
+        entity.goes_last = true;
         self.settle(Member::Thread(id), self.queue_for(id, cpu));
     }
 
@@ -659,7 +573,7 @@ impl Fair {
         entity.queued_on = Some(cpu);
         entity.is_placed = false;
         if entity.is_real_time {
-            self.cpus[cpu].real_time.push_back(id);
+            self.enqueue_real_time(id, cpu);
         } else {
             self.join(id, self.queue_for(id, cpu));
         }
@@ -672,6 +586,7 @@ impl Fair {
         let was_queued = entity.queued_on.take().is_some();
         self.waiting -= usize::from(was_queued);
         entity.is_placed = false;
+        entity.goes_last = false;
         if !entity.is_real_time {
             self.descend(id, cpu);
         } else if was_queued {

@@ -30,7 +30,7 @@ pub(super) struct Queue {
     pub(super) weighted_runtime: i128,
     /// The mean when there was last somebody; under CFS, the least runtime there was.
     mean: i64,
-    /// How often it became empty.
+    /// How often its last member left.
     emptied: u64,
     /// How many threads wait in it, and in the queues of the groups that are counted in it.
     pub(super) threads: usize,
@@ -195,9 +195,17 @@ impl Fair {
             };
             self.queues[at].mean = mean;
             (runtime, runtime)
+        } else if self.is_delayed(entity, at) {
+            let was_alone = self.queues[at].emptied != entity.left.2;
+            match was_alone || entity.runtime <= mean {
+                // `DELAY_ZERO`.
+                true => (mean, mean + slice),
+                // It still competes where it was (`requeue_delayed_entity`).
+                false if entity.runtime < entity.deadline => (entity.runtime, entity.deadline),
+                false => (entity.runtime, entity.runtime + slice),
+            }
         } else {
-            let lag = self.shrunk(entity, at, mean);
-            let lag = stretched(lag, entity.weight, self.queues[at].weight);
+            let lag = stretched(entity.lag, entity.weight, self.queues[at].weight);
             (mean - lag, mean - lag + slice)
         };
         let entity = self.entity_mut(member);
@@ -207,16 +215,10 @@ impl Fair {
         entity.is_placed = true;
     }
 
-    /// What is left of the lag that a member left with.
-    fn shrunk(&self, entity: &Entity, at: usize, mean: i64) -> i64 {
-        let (on, then, emptied) = entity.left;
-        if !self.rules.delays || entity.lag >= 0 || on != at {
-            return entity.lag;
-        }
-        match self.queues[at].emptied == emptied {
-            true => (entity.lag + (mean - then).max(0)).min(0),
-            false => 0,
-        }
+    /// Whether a member that comes back to a queue had more than its share as it left: it stays there until the
+    /// others have caught up, or nobody else is left (`DELAY_DEQUEUE`).
+    fn is_delayed(&self, entity: &Entity, at: usize) -> bool {
+        self.rules.delays && entity.lag < 0 && entity.left.0 == at
     }
 
     /// One that is not in the sums of its queue any more keeps its distance from what was the mean.
@@ -255,17 +257,23 @@ impl Fair {
         self.count(member, at);
     }
 
-    /// Takes one that waits out of a queue; whether it did.
+    /// Takes one that waits out of a queue, which it leaves; whether it did.
     pub(super) fn withdraw(&mut self, member: Member, at: usize) -> bool {
         let waited = self.take_out(member, at);
         if waited {
             self.queues[at].mean = self.mean(at);
-            self.forget(member, at);
+            self.leave(member, at);
         }
         waited
     }
 
-    /// The same, but it stays in the sums.
+    /// Takes one that waits out of a queue to run: it does not leave.
+    pub(super) fn take_up(&mut self, member: Member, at: usize) {
+        self.queues[at].mean = self.mean(at);
+        self.take_out(member, at);
+    }
+
+    /// Takes one out of those that wait; it stays in the sums.
     fn take_out(&mut self, member: Member, at: usize) -> bool {
         let key = (self.entity(member).deadline, member);
         let waiting = &mut self.queues[at].waiting;
@@ -295,8 +303,15 @@ impl Fair {
             let queue = &mut self.queues[at];
             queue.weight -= weight;
             queue.weighted_runtime -= weighted(runtime, weight);
-            queue.emptied += u64::from(queue.weight == 0);
         }
+    }
+
+    /// A member leaves the competition in a queue, which may be empty then.
+    pub(super) fn leave(&mut self, member: Member, at: usize) {
+        let was_counted = self.entity(member).is_counted;
+        self.forget(member, at);
+        let queue = &mut self.queues[at];
+        queue.emptied += u64::from(was_counted && queue.weight == 0);
     }
 
     /// Gives a member of a queue another weight; it is as far from the mean in time as before, and from its deadline

@@ -1,5 +1,6 @@
 //! Quotas of CPU time: `cpu.max` of control groups (`CONFIG_CFS_BANDWIDTH`).
 
+use super::entity::NICE_0;
 use crate::clock::Time;
 use crate::model::Quota;
 
@@ -22,6 +23,8 @@ const KEPT: i64 = Time::from_ns(1_000_000).as_thirds() as i64;
 /// that back out of the next period. A CPU that finds the pool empty keeps the threads of the group until the pool is filled
 /// (`assign_cfs_rq_runtime`, `throttle_cfs_rq`, `distribute_cfs_runtime`, kernel/sched/fair.c).
 ///
+/// What a period left is added to the next, up to the quota and its burst.
+///
 /// What is given back is not handed out before the next period: that is left out
 /// (`sched_cfs_slack_timer`).
 #[derive(Debug)]
@@ -35,6 +38,8 @@ pub(super) struct Groups {
 #[derive(Debug)]
 struct Group {
     around: Option<GroupId>,
+    /// What it weighs beside others (`cpu.weight`, of which 100 are the weight of a thread).
+    weight: i64,
     quota: Option<Quota>,
     /// When the first period began.
     began: Option<Time>,
@@ -62,9 +67,21 @@ impl Groups {
         self.all.len() - 1
     }
 
-    /// A group has another quota from now on, and nobody in it waits.
-    pub(super) fn renew(&mut self, group: GroupId, quota: Quota) {
-        self.all[group] = Group::new(self.all[group].around, Some(quota), self.cpus);
+    /// A group has another quota from now on, or none, and nobody in it waits.
+    pub(super) fn renew(&mut self, group: GroupId, quota: Option<Quota>) {
+        self.has_quota |= quota.is_some();
+        let Group { around, weight, .. } = self.all[group];
+        let renewed = Group::new(around, quota, self.cpus);
+        self.all[group] = Group { weight, ..renewed };
+    }
+
+    /// What a group weighs beside others.
+    pub(super) fn weight(&self, group: GroupId) -> i64 {
+        self.all[group].weight
+    }
+
+    pub(super) fn set_weight(&mut self, group: GroupId, weight: i64) {
+        self.all[group].weight = weight;
     }
 
     /// A group and those around it that have a quota.
@@ -162,6 +179,7 @@ impl Group {
     fn new(around: Option<GroupId>, quota: Option<Quota>, cpus: usize) -> Self {
         Self {
             around,
+            weight: NICE_0,
             quota,
             began: None,
             period: 0,
@@ -179,8 +197,12 @@ impl Group {
         let began = *self.began.get_or_insert(now);
         let period = (now - began).div(quota.period);
         if is_first || self.period != period {
+            // `__refill_cfs_bandwidth_runtime`; a period without anybody ready counts as one that passed.
+            let periods = (period - self.period).max(1);
+            let most = quota.time + quota.burst.min(quota.time);
+            let filled = (quota.time.times(periods).min(most).as_thirds() as i64) + self.pool;
             self.period = period;
-            self.pool = quota.time.as_thirds() as i64;
+            self.pool = filled.min(most.as_thirds() as i64);
         }
     }
 
@@ -206,6 +228,7 @@ mod tests {
         Quota {
             time: ms(time),
             period: ms(period),
+            burst: Time::ZERO,
         }
     }
 
@@ -252,11 +275,33 @@ mod tests {
         assert!(groups.has_time(group, 0, ms(0)));
         groups.charge(group, 0, ms(5));
         assert!(!groups.has_time(group, 0, ms(5)));
-        groups.renew(group, quota(8, 100));
+        groups.renew(group, Some(quota(8, 100)));
         assert!(groups.has_time(group, 0, ms(5)));
         groups.charge(group, 0, ms(8));
         assert!(!groups.has_time(group, 0, ms(13)));
         assert_eq!(groups.all.len(), 2);
+    }
+
+    #[test]
+    fn what_earlier_periods_left_is_a_burst() {
+        let burst = Quota {
+            burst: ms(10),
+            ..quota(20, 50)
+        };
+        let mut group = Group::new(None, Some(burst), 1);
+        // When the pool is filled, what is in it then, and what is taken.
+        for (at, pool, taken) in [
+            (0, 20, 20),
+            (50, 20, 12),
+            (100, 28, 20),
+            (500, 30, 30),
+            (550, 20, 0),
+        ] {
+            group.fill(ms(at));
+            assert_eq!(group.pool, ms(pool).as_thirds() as i64, "{at}");
+            group.local[0] = 0;
+            group.take(0, ms(taken).as_thirds() as i64);
+        }
     }
 
     #[test]

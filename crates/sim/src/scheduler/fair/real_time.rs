@@ -1,7 +1,13 @@
-//! What keeps real-time threads from all of a CPU.
+//! Real-time threads: who of them is first, and what keeps them from all of a CPU.
 
+use super::Fair;
 use crate::clock::Time;
 use crate::model::RealTimeLimit;
+use crate::rules::ThreadId;
+use crate::scheduler::Policy;
+
+/// The turn of a `SCHED_RR` thread (`RR_TIMESLICE`, include/linux/sched/rt.h).
+const TURN: Time = Time::from_ns(100_000_000);
 
 /// `sched_rt_period_us`, and the period of the fair server.
 const PERIOD: Time = Time::from_ns(1_000_000_000);
@@ -90,5 +96,115 @@ impl RealTime {
             self.used = self.used - MOST.times(begun);
             self.is_out = self.used >= MOST;
         }
+    }
+}
+
+impl Fair {
+    fn rank(&self, thread: ThreadId) -> u8 {
+        self.threads[thread].policy.rank()
+    }
+
+    /// Has a real-time thread wait: before others of its priority, where it stays if it lost its CPU, or behind.
+    pub(super) fn enqueue_real_time(&mut self, id: ThreadId, cpu: usize) {
+        let goes_last = std::mem::take(&mut self.threads[id].goes_last);
+        let rank = self.rank(id);
+        let waiting = &self.cpus[cpu].real_time;
+        let place = waiting.partition_point(|other| match goes_last {
+            true => self.rank(*other) >= rank,
+            false => self.rank(*other) > rank,
+        });
+        self.cpus[cpu].real_time.insert(place, id);
+    }
+
+    /// The real-time thread that is to run on a CPU, of those that wait for it.
+    pub(super) fn first_real_time(&self, cpu: usize) -> Option<ThreadId> {
+        let waiting = &self.cpus[cpu].real_time;
+        if waiting.is_empty() {
+            return None;
+        }
+        let others = || {
+            let mut all = waiting.iter().copied();
+            let first = all.find(|id| self.threads[*id].policy != Policy::Deadline);
+            first.filter(|_| !self.is_real_time_out(cpu))
+        };
+        self.first_deadline(cpu).or_else(others)
+    }
+
+    /// Whether a real-time thread comes before one that runs.
+    pub(super) fn outranks(&self, thread: ThreadId, running: ThreadId) -> bool {
+        match self.threads[thread].policy {
+            Policy::Deadline => self.is_due_before(thread, running),
+            policy => policy.rank() > self.rank(running),
+        }
+    }
+
+    /// Whether a real-time thread that waits for a CPU comes before the one that runs there.
+    pub(super) fn is_outranked(&self, cpu: usize) -> bool {
+        let (first, running) = (self.first_real_time(cpu), self.cpus[cpu].running);
+        first.is_some_and(|first| running.is_some_and(|other| self.outranks(first, other)))
+    }
+
+    /// Whether another thread of the priority of a `SCHED_RR` thread waits for its CPU.
+    fn has_equal(&self, thread: ThreadId, cpu: usize) -> bool {
+        let mut waiting = self.cpus[cpu].real_time.iter();
+        waiting.any(|other| self.rank(*other) == self.rank(thread))
+    }
+
+    /// A real-time thread gives its CPU to others of its priority, or the rest of its reservation away. Whether
+    /// somebody takes it.
+    pub(super) fn yields_real_time(&mut self, id: ThreadId, cpu: usize) -> bool {
+        if self.threads[id].policy == Policy::Deadline {
+            return self.throttle(id, true);
+        }
+        self.threads[id].goes_last = self.has_equal(id, cpu);
+        self.threads[id].goes_last || self.is_outranked(cpu)
+    }
+
+    /// Whether the turn of a real-time thread on its CPU is over.
+    pub(super) fn real_time_is_over(&mut self, id: ThreadId, cpu: usize) -> bool {
+        let policy = self.threads[id].policy;
+        if policy == Policy::Deadline {
+            return self.throttle(id, false) || self.is_outranked(cpu);
+        }
+        if matches!(policy, Policy::RoundRobin(_)) && self.threads[id].turn_used >= TURN {
+            self.threads[id].turn_used = Time::ZERO;
+            self.threads[id].goes_last = self.has_equal(id, cpu);
+        }
+        self.threads[id].goes_last || self.is_real_time_out(cpu) || self.is_outranked(cpu)
+    }
+
+    /// How long a real-time thread may still run on its CPU before that is to be asked.
+    pub(super) fn real_time_turn_left(&self, id: ThreadId, cpu: usize) -> Option<Time> {
+        let entity = &self.threads[id];
+        if self.is_outranked(cpu) {
+            return Some(Time::ZERO);
+        }
+        match entity.policy {
+            Policy::Deadline => self.reservation_left(id),
+            Policy::RoundRobin(_) if self.has_equal(id, cpu) => {
+                let of_turn = Some(TURN - entity.turn_used);
+                of_turn.into_iter().chain(self.real_time_left(cpu)).min()
+            }
+            _ => self.real_time_left(cpu),
+        }
+    }
+
+    /// A real-time thread ran for so long.
+    pub(super) fn real_time_ran(&mut self, id: ThreadId, cpu: usize, length: Time) {
+        match self.threads[id].policy {
+            Policy::Deadline => return self.use_reservation(id, length),
+            Policy::RoundRobin(_) => {
+                let used = self.threads[id].turn_used + length;
+                // Alone it begins one turn after the other.
+                self.threads[id].turn_used = match self.has_equal(id, cpu) {
+                    true => used,
+                    false => used.rem(TURN),
+                };
+            }
+            _ => {}
+        }
+        let (limit, waits) = (self.rules.real_time, self.queues[cpu].threads > 0);
+        let now = self.now;
+        self.cpus[cpu].real_time_use.ran(limit, length, now, waits);
     }
 }

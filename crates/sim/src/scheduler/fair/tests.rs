@@ -159,3 +159,47 @@ fn who_yields_for_minutes_comes_after_others() {
     assert_eq!(eevdf.yields_in_vain(0, (TICK, TICK), 20_000), 20_000);
     assert_ne!(eevdf.woken(candidate(1, Priority::Normal)), Woken::Waits);
 }
+
+/// A sleeper that had more than its share, beside one busy thread, comes back after a moment. Nobody
+/// has left the queue meanwhile, so its debt is still there: whatever the busy thread did.
+#[test]
+fn a_debt_is_forgiven_only_by_an_empty_queue() {
+    let delays = Rules {
+        delays: true,
+        ..SIMPLE
+    };
+    let nothing = |_: &mut Fair, _| {};
+    let is_reniced = |eevdf: &mut Fair, mut hog: Candidate| {
+        hog.share.nice = Some(1);
+        eevdf.changed(hog);
+    };
+    let takes_turns = |eevdf: &mut Fair, hog| {
+        eevdf.requeue(hog);
+        assert_eq!(eevdf.next(0, Time::ZERO), Some(0));
+    };
+    let ends = |eevdf: &mut Fair, hog| {
+        eevdf.left(0);
+        eevdf.runs(hog, 0);
+    };
+    type Does = fn(&mut Fair, Candidate);
+    let all: [(Does, bool); 4] = [
+        (nothing, false),
+        (is_reniced, false),
+        (takes_turns, false),
+        (ends, true),
+    ];
+    for (does, is_forgiven) in all {
+        let mut eevdf = Fair::new(delays, 1);
+        let [hog, sleeper] = [0, 1].map(|thread| candidate(thread, Priority::Normal));
+        eevdf.runs(sleeper, 0);
+        eevdf.woken(hog);
+        eevdf.ran(0, SLICE.times(3), Time::ZERO);
+        eevdf.left(0);
+        assert_eq!(eevdf.next(0, Time::ZERO), Some(0));
+        does(&mut eevdf, hog);
+        eevdf.ran(0, SLICE, Time::ZERO);
+        eevdf.woken(sleeper);
+        let ahead = eevdf.threads[1].runtime - eevdf.threads[0].runtime;
+        assert_eq!(ahead <= 0, is_forgiven, "{ahead}");
+    }
+}

@@ -1,6 +1,6 @@
 //! Queues in queues: a group competes on each CPU as one.
 
-use super::entity::{NICE_0, weighted};
+use super::entity::weighted;
 use super::queue::{Member, Queue};
 use super::{Entity, Fair, GroupId};
 use crate::model::Quota;
@@ -129,12 +129,11 @@ impl Fair {
             let (is_counted, is_placed) = (entity.is_counted, entity.is_placed);
             match member {
                 _ if self.queues[at].current == Some(member) => {}
-                Member::Thread(_) if is_counted => {
-                    self.withdraw(member, at);
-                    self.tell(at, -1);
-                }
-                Member::Group(_) if is_counted => {
-                    self.withdraw(member, at);
+                _ if is_counted => {
+                    self.take_up(member, at);
+                    if let Member::Thread(_) = member {
+                        self.tell(at, -1);
+                    }
                 }
                 Member::Group(inside) => {
                     if !is_placed {
@@ -205,8 +204,8 @@ impl Fair {
         }
     }
 
-    /// A group has the weight of one thread, of which it has on a CPU what those of it that are
-    /// ready there weigh of all that are (`calc_group_shares`, without what they were before).
+    /// A group has the weight of one thread, if it has no other, of which it has on a CPU what those of it that
+    /// are ready there weigh of all that are (`calc_group_shares`, without what they were before).
     pub(super) fn weigh(&mut self, at: usize) {
         let Some((group, around)) = self.up(at) else {
             return;
@@ -218,7 +217,8 @@ impl Fair {
             .map(|queue| queue.weight)
             .sum();
         if here > 0 {
-            let weight = (weighted(NICE_0, here) / i128::from(all)) as i64;
+            let shares = self.groups.weight(at / cpus);
+            let weight = (weighted(shares, here) / i128::from(all)) as i64;
             self.reweigh(group, around, weight.max(2));
         }
     }

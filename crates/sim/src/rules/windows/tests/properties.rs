@@ -62,7 +62,9 @@ impl Ledger {
             | Setting::Priority(_)
             | Setting::Nice(_)
             | Setting::Slice(_)
-            | Setting::Quota { .. } => {}
+            | Setting::Policy(_)
+            | Setting::Quota { .. }
+            | Setting::Weight(_) => {}
         }
         Answer::Accepted
     }
