@@ -142,9 +142,7 @@ fn in_crowd(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rounds;
     use punctual_core::StrategySpec;
-    use punctual_sim::{Model, SimMachine};
 
     #[test]
     fn batches_have_the_waits_that_fit() {
@@ -171,48 +169,6 @@ mod tests {
         );
         assert_eq!(frames.program.samples_max(), Some(1_000));
         assert_eq!(frames.length, Nanos::new(16_666_666_666));
-    }
-
-    /// Five threads that sleep on one CPU at 1 kHz, and how late the measured waits were.
-    fn crowd(same: bool) -> Vec<i64> {
-        let conditions = Conditions {
-            crowd: Some(Crowd { threads: 5, same }),
-            ..Conditions::default()
-        };
-        let subject = Subject::Strategy(StrategySpec::ALL[0]);
-        let rate = Rate::from_hz(1_000).unwrap();
-        let batch = Batch::Lasting(Nanos::from_ms(100));
-        let cases = cases(&[subject], &[rate], batch, conditions);
-        let model = Model::parse("linux,cpus=1,nap=5us,jitter=0ns").unwrap();
-        let mut machine = SimMachine::new(model, 1);
-        let results = rounds::run(&mut machine, &cases, 1, &mut |_| {}).unwrap();
-        let m = &results.measurements[0];
-        // Each takes 5 us and more of the CPU.
-        assert!(m.cpu.per_wait_ns.unwrap() >= 5_000.0 && m.cpu.fraction.unwrap() >= 5.0 * 0.005);
-        m.samples_late_ns.clone()
-    }
-
-    #[test]
-    fn all_threads_of_a_crowd_are_measured_and_meet_at_the_same_instants() {
-        let (spread, same) = (crowd(false), crowd(true));
-        // The thread that ends first ends the batch, in which others may lack a wait.
-        for late in [&spread, &same] {
-            assert!(
-                (5 * 99 - 4..=5 * 100).contains(&late.len()),
-                "{}",
-                late.len()
-            );
-        }
-        // At instants of its own none queues; else one after the other does.
-        let least = spread.iter().min().unwrap();
-        let queued = |late: &[i64]| late.iter().filter(|ns| **ns >= least + 5_000).count();
-        assert_eq!(queued(&spread), 0);
-        assert!(
-            queued(&same) >= 3 * 99,
-            "{} of {}",
-            queued(&same),
-            same.len()
-        );
     }
 
     #[test]

@@ -1,8 +1,12 @@
 //! Many waiting threads: no `adaptive` is dearer than what anybody would write, nor keeps the
 //! others from waiting.
 
-use punctual_core::Nanos;
-use punctual_program::program::SpawnKind;
+use punctual_core::{Nanos, Rate, StrategySpec};
+use punctual_lab::experiments::{Conditions, pace};
+use punctual_lab::rounds;
+use punctual_program::program::{SpawnKind, Subject};
+use punctual_record::experiment;
+use punctual_sim::{Model, SimMachine};
 
 use crate::yardsticks::crowd::{Crowd, Waits, run};
 
@@ -79,4 +83,46 @@ fn in_a_crowd_no_adaptive_is_dearer_than_a_sleep_or_spin_sleep() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
     // The beginning of each crowd included, in which `adaptive` takes longer to learn.
     assert!(mean < 1.3, "over quantile in the geometric mean: {mean:.3}");
+}
+
+/// Five threads that sleep on one CPU at 1 kHz, and how late the measured waits were.
+fn lateness(same: bool) -> Vec<i64> {
+    let conditions = Conditions {
+        crowd: Some(experiment::Crowd { threads: 5, same }),
+        ..Conditions::default()
+    };
+    let subject = Subject::Strategy(StrategySpec::ALL[0]);
+    let rate = Rate::from_hz(1_000).unwrap();
+    let batch = pace::Batch::Lasting(Nanos::from_ms(100));
+    let cases = pace::cases(&[subject], &[rate], batch, conditions);
+    let model = Model::parse("linux,cpus=1,nap=5us,jitter=0ns").unwrap();
+    let mut machine = SimMachine::new(model, 1);
+    let results = rounds::run(&mut machine, &cases, 1, &mut |_| {}).unwrap();
+    let m = &results.measurements[0];
+    // Each takes 5 us and more of the CPU.
+    assert!(m.cpu.per_wait_ns.unwrap() >= 5_000.0 && m.cpu.fraction.unwrap() >= 5.0 * 0.005);
+    m.samples_late_ns.clone()
+}
+
+#[test]
+fn all_threads_of_a_crowd_are_measured_and_meet_at_the_same_instants() {
+    let (spread, same) = (lateness(false), lateness(true));
+    // The thread that ends first ends the batch, in which others may lack a wait.
+    for late in [&spread, &same] {
+        assert!(
+            (5 * 99 - 4..=5 * 100).contains(&late.len()),
+            "{}",
+            late.len()
+        );
+    }
+    // At instants of its own none queues; else one after the other does.
+    let least = spread.iter().min().unwrap();
+    let queued = |late: &[i64]| late.iter().filter(|ns| **ns >= least + 5_000).count();
+    assert_eq!(queued(&spread), 0);
+    assert!(
+        queued(&same) >= 3 * 99,
+        "{} of {}",
+        queued(&same),
+        same.len()
+    );
 }
