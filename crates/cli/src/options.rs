@@ -169,6 +169,5 @@ impl Output {
 
 /// An answer as wide as the terminal has room for.
 pub(crate) fn on_a_screen(verdict: &Verdict) -> String {
-    let columns = terminal_size::terminal_size();
-    verdict.text(columns.map_or(usize::MAX, |(width, _)| width.0.into()))
+    verdict.text(console::columns().unwrap_or(usize::MAX))
 }

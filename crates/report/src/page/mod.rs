@@ -58,6 +58,11 @@ impl Page {
 
     /// Adds a Run: its answer above, its figures and tables below.
     pub fn add<R: Report>(&mut self, run: &Run<R>) {
+        // It is the same whatever terminal there is.
+        prose::within_columns(None, || self.add_run(run));
+    }
+
+    fn add_run<R: Report>(&mut self, run: &Run<R>) {
         let run = harmless(run);
         self.runs += 1;
         let id = format!("run-{}", self.runs);
@@ -88,7 +93,8 @@ impl Page {
     pub fn compare(&mut self, compared: &Comparison, more: &[Compared]) {
         self.bodies += "<section id=\"side-by-side\">\n<h2>Side by side</h2>\n";
         self.figures(&comparison_figures(compared));
-        self.sections(&comparison_sections(compared, more));
+        let sections = prose::within_columns(None, || comparison_sections(compared, more));
+        self.sections(&sections);
         self.bodies += "</section>\n";
     }
 
