@@ -115,7 +115,9 @@ agrees with the measurement if the medians are no further apart than the p90 of 
 a slack of 1 ns, of a wait that takes as long, slack included, in the same rounds. On Windows, where waits end on ticks, half a timer interval is \
 allowed. The verdict is `sooner` if waits ended inside their slack, because other interrupts of the CPU ended them, as \
 the rule allows; `inconclusive` if the median of too many rounds lies elsewhere, the wake cost is all over the place, \
-or there are too few waits for a median; and `no prediction` where no rule is known, as under Wine.
+or there are too few waits for a median; `too busy to tell` where others or a hypervisor had a quarter of the CPU, or a quota \
+stopped this process in a twentieth of its periods; and `no prediction` where no rule is known, as under Wine, or with a Linux \
+kernel that has another scheduler (sched_ext, or as liquorix, zen or bore in the name of its release).
 
 Exit codes: 0 done, whatever the verdicts are, as this is a diagnosis and not a check; 2 could not run; 3 ended by \
 Ctrl-C (what was measured is kept).

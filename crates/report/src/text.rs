@@ -160,6 +160,7 @@ impl Report for Measurement {
                 _ => {}
             }
         }
+        run.beside.doctor = run.beside.doctor.map(crate::doctor::without_paths);
         let expected = run.beside.expectations.iter_mut().map(|it| &mut it.on);
         let models = run.beside.models.iter_mut().map(|it| &mut it.name);
         for name in expected.chain(models) {
@@ -236,7 +237,10 @@ fn doubt(disturbance: &Disturbance) -> Option<String> {
     let why = match disturbance.is_throttled() {
         true => "a quota of its cgroup stopped this process".to_owned(),
         false => format!(
-            "others had {:.0} % of the CPUs that were measured on",
+            "others{} had {:.0} % of the CPUs that were measured on",
+            prose::when(disturbance.notably_stolen().is_some(), || {
+                " and the hypervisor".to_owned()
+            }),
             disturbance.busy_fraction() * 100.0
         ),
     };
