@@ -35,6 +35,13 @@ pub trait Report: RunRow {
     /// What the run has data for.
     #[cfg(not(target_family = "wasm"))]
     fn figures(run: &Run<Self>) -> Vec<Figure>;
+
+    /// A small picture of the run for its answer, as HTML, if it has what that shows.
+    #[cfg(not(target_family = "wasm"))]
+    fn glance(run: &Run<Self>) -> Option<String> {
+        let _ = run;
+        None
+    }
 }
 
 /// The report of a run: the machine, the tables, and last the warnings.
@@ -160,7 +167,7 @@ impl Report for Measurement {
                 _ => {}
             }
         }
-        run.beside.doctor = run.beside.doctor.map(crate::doctor::without_paths);
+        run.beside.doctor = run.beside.doctor.map(crate::doctor::for_a_reader);
         let expected = run.beside.expectations.iter_mut().map(|it| &mut it.on);
         let models = run.beside.models.iter_mut().map(|it| &mut it.name);
         for name in expected.chain(models) {
@@ -172,6 +179,11 @@ impl Report for Measurement {
     #[cfg(not(target_family = "wasm"))]
     fn figures(run: &Run) -> Vec<Figure> {
         of_waits(run)
+    }
+
+    #[cfg(not(target_family = "wasm"))]
+    fn glance(run: &Run) -> Option<String> {
+        crate::page::picture::of(run)
     }
 }
 

@@ -268,7 +268,11 @@ fn names(seen: &Disturbance) -> String {
     let shown = seen.processes.iter().take(MOST);
     let name = |other: &OtherProcess| {
         let share = per_cent(other.fraction);
-        format!("{} (pid {}) {share}", other.name, other.pid)
+        match other.pid {
+            // Its number was left out with its name.
+            0 => format!("{} {share}", other.name),
+            pid => format!("{} (pid {pid}) {share}", other.name),
+        }
     };
     let any = !seen.processes.is_empty();
     prose::when(any, || format!(": {}", prose::list(shown.map(name))))

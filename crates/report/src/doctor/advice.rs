@@ -203,9 +203,8 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
     }
 }
 
-/// Beside the call that everybody makes, at the length that people ask about.
-const BESIDE: &str =
-    "--rate 1000 --strategy system,adaptive-balanced  # README.md says how to add the library";
+/// The library beside the call that everybody makes.
+const BESIDE: &str = "--strategy system,adaptive-balanced";
 
 fn lift_quota(situation: &Situation, disturbance: &Disturbance) -> Words {
     let throttled = disturbance.throttled.unwrap_or_default();
@@ -425,7 +424,7 @@ mod tests {
         };
         let got = line(on, Disturbance::default(), library);
         assert!(
-            got.starts_with("punctual bench --on linux-6.6 --rate 1000 "),
+            got.starts_with("punctual bench --on linux-6.6 --strategy "),
             "{got}"
         );
     }

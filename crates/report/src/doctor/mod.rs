@@ -167,13 +167,15 @@ fn advice_of(all: &[Advice]) -> String {
             .to_owned();
     }
     let mut text =
-        "Advice: what was measured to help a wait of 1 ms first, then what should, then what may\n"
+        "Advice for a wait of 1 ms: measured gains first, then expected ones, then unknown ones\n"
             .to_owned();
     for (i, advice) in all.iter().enumerate() {
         text += &prose::indented(&format!("{:>2}. ", i + 1), &advice.what);
         text += &prose::indented("    ", &format!("Expected: {}.", advice.expected));
         // One line, so that it can be copied, however long.
-        text += &format!("    {}\n", advice.line);
+        if !advice.line.is_empty() {
+            text += &format!("    {}\n", advice.line);
+        }
     }
     text
 }
@@ -185,6 +187,18 @@ pub(crate) fn without_paths(mut diagnosis: Diagnosis) -> Diagnosis {
             let file = path.rsplit('/').next().unwrap_or_default();
             let elsewhere = format!("/sys/fs/cgroup/GROUP/{file}");
             advice.line = advice.line.replace(&prose::quoted(&path), &elsewhere);
+        }
+    }
+    diagnosis
+}
+
+/// The diagnosis for a reader who has another computer, and no command.
+#[cfg(not(target_family = "wasm"))]
+pub(crate) fn for_a_reader(diagnosis: Diagnosis) -> Diagnosis {
+    let mut diagnosis = without_paths(diagnosis);
+    for advice in &mut diagnosis.advice {
+        if advice.line.contains("punctual") {
+            advice.line.clear();
         }
     }
     diagnosis

@@ -78,15 +78,18 @@ fn tables(cells: &Cells, layout: Layout) -> Vec<Vec<Column>> {
 pub(super) fn shortened(cells: &Cells, within: usize) -> Cells {
     let mut columns = columns(cells, Layout::default());
     for column in &mut columns {
+        let widest = |texts: &mut dyn Iterator<Item = &str>| texts.map(prose::width).max();
         let of_rows = cells.rows.iter().filter_map(|row| row.get(column.at));
-        column.width = of_rows.map(|cell| prose::width(cell)).max().unwrap_or(0);
-        let in_cells = column.width;
+        let in_cells = widest(&mut of_rows.map(String::as_str)).unwrap_or(0);
+        let in_head = widest(&mut tokens(&cells.head[column.at])).unwrap_or(0);
         let is_words = column.is_left || in_cells > NUMBERS;
-        column.least = if is_words {
-            column.width.min(WORDS)
+        let least = if is_words {
+            in_cells.min(WORDS)
         } else {
-            column.width
+            in_cells
         };
+        column.least = least.max(in_head);
+        column.width = in_cells.max(in_head);
     }
     narrow_to(&mut columns, within, |column| column.least);
     let mut cells = cells.clone();

@@ -18,10 +18,12 @@ pub(super) fn doctor(run: &Run) -> Option<Verdict> {
     let diagnosis = run.beside.doctor.as_ref()?;
     let rows = select::of_run::<Doctor>(run);
     let mut sentences: Vec<String> = plain(run, &rows).map(in_words).into_iter().collect();
-    // What it is, and why it is so here; the rest is what else it lets happen. On a busy computer
-    // it explains little of it.
     let is_busy = (run.disturbance.as_ref()).is_some_and(Disturbance::is_too_busy);
-    sentences.extend(sentences_of(&diagnosis.rule, if is_busy { 1 } else { 2 }));
+    if !is_busy {
+        // What it is, and why it is so here; the rest is what else it lets happen. On a busy
+        // computer it explains little.
+        sentences.extend(sentences_of(&diagnosis.rule, 2));
+    }
     if let Some(why) = &diagnosis.no_prediction {
         sentences.push(format!("Nothing is predicted: {why}."));
     }
@@ -87,8 +89,7 @@ fn in_words(row: &Row<'_, Doctor>) -> String {
     let predicted = units::duration(predicted);
     if row.of.verdict == Some(Judged::TooBusy) {
         return format!(
-            "{begin}; the timer rule in force predicts {predicted}. This computer was too busy to tell what else makes \
-             it late."
+            "{begin}; the timer rule in force predicts {predicted}. This computer was too busy to tell more."
         );
     }
     let verdict = match row.of.verdict {
@@ -303,13 +304,12 @@ mod tests {
         });
         let busy = doctor(&run).unwrap();
         assert!(
-            busy.sentences[0].ends_with(
-                "predicts 14.6 ms. This computer was too busy to tell what else makes it late."
-            ),
+            busy.sentences[0]
+                .ends_with("predicts 14.6 ms. This computer was too busy to tell more."),
             "{busy:?}"
         );
         assert_eq!(
-            busy.sentences[2],
+            busy.sentences[1],
             "First, as that makes waits late whatever the rule: Close what else runs on this CPU (others had 93 % of it \
              meanwhile)."
         );

@@ -293,7 +293,8 @@ impl Overview {
         }
         let n = self.rows.len();
         let mut order: Vec<usize> = (0..n).collect();
-        order.sort_by_key(|i| !is_kept(&self.rows[*i]));
+        let library = self.rows.iter().position(|row| is_library(row));
+        order.sort_by_key(|i| !is_best(&self.rows[*i]) && Some(*i) != library);
         let mut text = String::new();
         // The most for which there is room, and one line says how many are missing.
         for shown in (1..n).rev() {
@@ -320,13 +321,15 @@ impl Overview {
     }
 }
 
-/// Whether a row has the sign of the best, or is the library's.
-fn is_kept(row: &[String]) -> bool {
-    let is_library = |name: &String| {
-        name.split(' ')
-            .any(|word| word == LIBRARY || word.starts_with("adaptive"))
-    };
-    row.first().is_some_and(is_library) || row.iter().any(|cell| cell.starts_with("* "))
+/// Whether a row has the sign of the best.
+fn is_best(row: &[String]) -> bool {
+    row.iter().any(|cell| cell.starts_with("* "))
+}
+
+/// Whether a row is the library's.
+fn is_library(row: &[String]) -> bool {
+    let is = |word: &str| word == LIBRARY || word.starts_with("adaptive");
+    row.first().is_some_and(|name| name.split(' ').any(is))
 }
 
 /// A text that is no markup in Markdown.
