@@ -81,7 +81,7 @@ pub(super) fn shortened(cells: &Cells, within: usize) -> Cells {
         let widest = |texts: &mut dyn Iterator<Item = &str>| texts.map(prose::width).max();
         let of_rows = cells.rows.iter().filter_map(|row| row.get(column.at));
         let in_cells = widest(&mut of_rows.map(String::as_str)).unwrap_or(0);
-        let in_head = widest(&mut tokens(&cells.head[column.at])).unwrap_or(0);
+        let in_head = widest(&mut cells.head[column.at].lines()).unwrap_or(0);
         let is_words = column.is_left || in_cells > NUMBERS;
         let least = if is_words {
             in_cells.min(WORDS)
@@ -270,7 +270,7 @@ fn names_of_groups(cells: &Cells, columns: &[Column]) -> String {
     };
     for column in columns {
         let group = of(column);
-        let is_new = !group.is_some_and(|(name, ..)| names.last() == Some(&name));
+        let is_new = group.is_none_or(|(name, ..)| names.last() != Some(&name));
         match spans.last_mut() {
             Some(span) if !is_new => span.width += column.gap + column.width,
             _ => {
@@ -520,8 +520,8 @@ mod tests {
                         }
                         // It is narrower than its longest word only where that and the first name
                         // have no room beside each other.
-                        let pair = columns[0].least + column.gap + column.least;
-                        prop_assert!(column.width >= column.least || columns.len() <= 2 && pair > width, "{text}");
+                        let has_room = sum(columns, |it| it.least) <= width;
+                        prop_assert!(column.width >= column.least || columns.len() <= 2 && !has_room, "{text}");
                         for line in &lines {
                             prop_assert!(text.contains(line.as_str()), "{line}\n{text}");
                         }

@@ -216,7 +216,7 @@ impl Verdict {
                 let fits = prose::width(&self.next) + 1 + prose::width(line) <= width;
                 match fits {
                     true => format!("{} {line}\n", self.next),
-                    false => format!("{}  {line}\n", wrapped(&self.next)),
+                    false => format!("{}{}", wrapped(&self.next), to_copy(line, width)),
                 }
             }
         };
@@ -319,6 +319,28 @@ impl Overview {
             ..Cells::default()
         }
     }
+}
+
+/// A command in lines that a shell takes for one, broken before its options.
+fn to_copy(line: &str, width: usize) -> String {
+    const INDENT: &str = "  ";
+    const GOES_ON: &str = " \\";
+    let room = width - INDENT.len() - GOES_ON.len();
+    let mut lines = vec![String::new()];
+    let mut options = line.split(" --");
+    let command = options.next().map(str::to_owned);
+    for part in command
+        .into_iter()
+        .chain(options.map(|option| format!(" --{option}")))
+    {
+        let last = lines.last_mut().expect("there is always a line");
+        match last.is_empty() || prose::width(last) + prose::width(&part) <= room {
+            true => last.push_str(&part),
+            false => lines.push(format!("{INDENT}{}", part.trim_start())),
+        }
+    }
+    let lines = lines.join(&format!("{GOES_ON}\n{INDENT}"));
+    format!("{INDENT}{lines}\n")
 }
 
 /// Whether a row has the sign of the best.
@@ -464,6 +486,16 @@ mod tests {
         };
         assert!(verdict.text(80).contains(&line));
         assert!(verdict.text(80).lines().count() < LINES);
+        let options = "punctual simulate a-long-name-of-a-scenario --on a-model-with-parameters --explain a-thread:10";
+        let verdict = Verdict {
+            line: Some(options.to_owned()),
+            ..Verdict::new(vec![], "Next: why it came when it did:")
+        };
+        let text = verdict.text(80);
+        assert!(text.lines().all(|line| prose::width(line) <= 80), "{text}");
+        // A shell takes it for one line.
+        let whole = text.replace("\\\n    ", "");
+        assert!(whole.contains(&format!("  {options}\n")), "{text}");
     }
 
     #[test]
