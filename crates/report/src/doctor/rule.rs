@@ -240,7 +240,8 @@ fn quota_of(situation: &Situation, disturbance: Option<&Disturbance>) -> Option<
             Nanos::new(time_ns)
         ),
         _ if situation.binding_quota().is_none() => {
-            "; as much as the CPUs that this process may use, so it cannot stop it".to_owned()
+            "; no less than the CPUs have that this process may use, so it cannot stop it"
+                .to_owned()
         }
         _ if is_stub => {
             "; the kernel counts no periods of it (cpu.stat), so nothing seems to enforce it"
