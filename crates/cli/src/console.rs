@@ -16,6 +16,11 @@ macro_rules! say {
 }
 pub(crate) use say;
 
+/// How many columns the terminal has, if there is one.
+pub(crate) fn columns() -> Option<usize> {
+    terminal_size::terminal_size().map(|(width, _)| width.0.into())
+}
+
 /// See [`say!`].
 pub(crate) fn tell(line: impl Display) {
     let line = format!("{}\n", visible(&line.to_string()));

@@ -1,24 +1,54 @@
 //! `punctual doctor`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use punctual_core::Nanos;
 use punctual_lab::doctor::{Examined, Pace, ROUNDS, diagnose, examine};
 use punctual_lab::rounds;
 use punctual_lab::timer_rule;
-use punctual_record::Run;
+use punctual_record::{Measurement, Run};
 use punctual_report::doctor::{anonymous, in_words};
 
-use crate::files::Target;
-use crate::options::{Effort, Output, Place};
+use crate::files::{self, Target};
+use crate::options::{Effort, Output, Place, refuse};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::{Done, say};
 
 /// Runs the command.
 pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
+    match &args.file {
+        Some(file) => show(args, file),
+        None => examined(args),
+    }
+}
+
+/// Shows what was found out before, here or elsewhere.
+fn show(args: &DoctorArgs, file: &Path) -> Result<Done> {
+    let DoctorArgs { effort, place, .. } = args;
+    let given = [
+        ("--hold", args.hold.is_some()),
+        ("--share", args.share.is_some()),
+        ("--quick", effort.quick),
+        ("--rounds", effort.rounds.is_some()),
+        ("--cpu", place.cpu.is_some()),
+        ("--on", place.on.is_some()),
+        ("--seed", place.seed.is_some()),
+    ];
+    refuse(given, "beside a file, which is shown as it is")?;
+    let name = files::name(file);
+    let run = Run::<Measurement>::from_json(&files::text(file, files::LONGEST)?)
+        .map_err(|why| anyhow!("{name}: {why}"))?;
+    if run.beside.doctor.is_none() {
+        bail!("{name} is a Run of another command than doctor; punctual report {name} shows it");
+    }
+    Outputs::new(&args.output)?.deliver(&run, &args.output.of(&run))
+}
+
+/// Examines this computer, or a simulated one.
+fn examined(args: &DoctorArgs) -> Result<Done> {
     // Held until the end, as a program would.
     let _held = match (args.hold, &args.place.on) {
         (Some(interval), None) => Some(
@@ -71,8 +101,10 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
     let run = diagnosed(&examined, run);
     let delivered = outputs.deliver(&run, &args.output.of(&run));
     if let Some(share) = share {
-        share.write(&anonymous(&run, &options(args)).to_json())?;
-        say!("shared: {SHARED}");
+        let mut shared = anonymous(&run, &options(args));
+        shared.other.insert("open_with".to_owned(), OPENED.into());
+        share.write(&shared.to_json())?;
+        say!("shared: {SHARED}; to open it: {OPENED}");
     }
     delivered
 }
@@ -80,6 +112,9 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
 /// What a shared Run has in it.
 const SHARED: &str = "the measurements with all samples, the diagnosis, OS and kernel release, CPU model, hypervisor \
                       and timer settings; no names of hosts or users, no paths";
+
+/// What shows a shared Run, said in it too.
+const OPENED: &str = "punctual doctor FILE, or punctual report FILE for a page";
 
 fn diagnosed(examined: &Examined, mut run: Run) -> Run {
     let findings = diagnose(examined, &mut run.results, run.disturbance.as_ref());
@@ -115,7 +150,9 @@ agrees with the measurement if the medians are no further apart than the p90 of 
 a slack of 1 ns, of a wait that takes as long, slack included, in the same rounds. On Windows, where waits end on ticks, half a timer interval is \
 allowed. The verdict is `sooner` if waits ended inside their slack, because other interrupts of the CPU ended them, as \
 the rule allows; `inconclusive` if the median of too many rounds lies elsewhere, the wake cost is all over the place, \
-or there are too few waits for a median; and `no prediction` where no rule is known, as under Wine.
+or there are too few waits for a median; `too busy to tell` where others or a hypervisor had a quarter of the CPU, or a quota \
+stopped this process in a twentieth of its periods; and `no prediction` where no rule is known, as under Wine, or with a Linux \
+kernel that has another scheduler (sched_ext, or as liquorix, zen or bore in the name of its release).
 
 Exit codes: 0 done, whatever the verdicts are, as this is a diagnosis and not a check; 2 could not run; 3 ended by \
 Ctrl-C (what was measured is kept).
@@ -123,11 +160,16 @@ Ctrl-C (what was measured is kept).
 Examples:
   punctual doctor
   punctual doctor --quick --share doctor.json
+  punctual doctor doctor.json
   punctual doctor --hold 1ms
   punctual doctor --on windows-10-2004";
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
+    /// Show what was found out before: a Run file of --share or --json, from any computer (- is standard input)
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+
     /// Ask for this timer interval meanwhile, as a program could: 1ms, 0.5ms (Windows)
     #[arg(long, value_name = "INTERVAL", allow_hyphen_values = true, value_parser = interval)]
     pub(crate) hold: Option<Nanos>,

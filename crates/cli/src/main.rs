@@ -29,6 +29,7 @@ mod values;
 mod watch;
 mod zero;
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use args::Command;
@@ -48,7 +49,9 @@ fn command() -> ExitCode {
         Ok(command) => command,
         Err(code) => return code,
     };
-    finish(match command {
+    // A file has the lines that it would have without a terminal.
+    let columns = console::columns().filter(|_| std::io::stdout().is_terminal());
+    let done = punctual_report::within_columns(columns, || match command {
         Command::Bench(args) => bench::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Measure(args) => measure::run(&args),
@@ -63,7 +66,8 @@ fn command() -> ExitCode {
         Command::Watch(args) => watch::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Zero(args) => zero::run(&args),
-    })
+    });
+    finish(done)
 }
 
 fn finish(done: anyhow::Result<Done>) -> ExitCode {

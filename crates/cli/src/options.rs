@@ -169,10 +169,5 @@ impl Output {
 
 /// An answer as wide as the terminal has room for.
 pub(crate) fn on_a_screen(verdict: &Verdict) -> String {
-    verdict.text(columns().unwrap_or(usize::MAX))
-}
-
-/// How many columns the terminal has, if there is one.
-pub(crate) fn columns() -> Option<usize> {
-    terminal_size::terminal_size().map(|(width, _)| width.0.into())
+    verdict.text(console::columns().unwrap_or(usize::MAX))
 }

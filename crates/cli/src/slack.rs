@@ -184,7 +184,9 @@ fn answer(pid: Option<u32>, slacks: &[ThreadSlack]) -> Verdict {
     };
     let next = match (pid, by_slack.keys().any(|slack| *slack > Nanos::new(1))) {
         (Some(pid), true) => format!("punctual slack hold 1ns --pid {pid} lowers it for now"),
-        (None, true) => "punctual exec --slack 1ns -- COMMAND starts a program without".to_owned(),
+        (None, true) => {
+            "punctual exec --slack 1ns -- punctual doctor --quick starts doctor without, as any program".to_owned()
+        }
         (_, false) => "punctual measure sleep says how late sleeps are then".to_owned(),
     };
     let next = format!("Next: {next}; punctual doctor says what else makes sleeps late.");

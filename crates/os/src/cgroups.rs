@@ -4,7 +4,7 @@
 
 use crate::Error;
 use punctual_core::Nanos;
-use punctual_record::{CpuQuota, Throttled};
+use punctual_record::{CpuQuota, QuotaFile, Throttled};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -28,11 +28,27 @@ impl CpuGroups {
 
     /// The quota that leaves the least; `None` where there is none.
     pub fn quota(&self) -> Option<CpuQuota> {
-        let quotas = self
-            .0
-            .iter()
-            .filter_map(|(version, group)| version.quota(group));
-        quotas.min_by(|a, b| a.cpus().total_cmp(&b.cpus()))
+        Some(self.least()?.0)
+    }
+
+    /// What lifts that quota.
+    pub fn quota_file(&self) -> Option<QuotaFile> {
+        let (_, version, group) = self.least()?;
+        let (file, lifted) = match version.is_second() {
+            true => ("cpu.max", "max"),
+            false => ("cpu.cfs_quota_us", "-1"),
+        };
+        Some(QuotaFile {
+            path: group.join(file).to_string_lossy().into_owned(),
+            lifted: lifted.to_owned(),
+        })
+    }
+
+    fn least(&self) -> Option<(CpuQuota, &'static Version, &Path)> {
+        let quotas = self.0.iter().filter_map(|(version, group)| {
+            Some((version.quota(group)?, *version, group.as_path()))
+        });
+        quotas.min_by(|(a, ..), (b, ..)| a.cpus().total_cmp(&b.cpus()))
     }
 
     /// Whether the process competes for CPU time in the autogroup of its session, as none of these does
@@ -63,9 +79,10 @@ impl CpuGroups {
             Some(Throttled {
                 periods: value(&stat, "nr_throttled")?,
                 time_ns: value(&stat, name)?.checked_mul(unit_ns)?,
+                periods_counted: value(&stat, "nr_periods"),
             })
         });
-        counts.max_by_key(|counted| counted.time_ns)
+        counts.max_by_key(|counted| (counted.time_ns, counted.periods_counted))
     }
 }
 
@@ -540,10 +557,11 @@ mod tests {
                 ("cpu.cfs_period_us", "100000\n"),
             ]),
         ];
-        let counted = |periods, ms: u64| {
+        let counted = |periods, ms: u64, of| {
             Some(Throttled {
                 periods,
                 time_ns: ms * 1_000_000,
+                periods_counted: Some(of),
             })
         };
         let quota =
@@ -558,15 +576,23 @@ mod tests {
         let inner = groups([(v2, &second), (v2, &open[0])]);
         assert_eq!(
             (inner.quota(), inner.throttled()),
-            (quota(20, 100), counted(102, 7_080))
+            (quota(20, 100), counted(102, 7_080, 253))
         );
         let outer = groups([(v1, &open[1]), (v1, &first)]);
         assert_eq!(
             (outer.quota(), outer.throttled()),
-            (quota(50, 25), counted(3, 81))
+            (quota(50, 25), counted(3, 81, 9))
         );
         assert!((outer.quota().unwrap().cpus() - 2.0).abs() < 1e-9);
+        let lifts = |groups: &CpuGroups, of: &tempfile::TempDir, file, lifted: &str| {
+            let path = of.path().join(file).to_string_lossy().into_owned();
+            let lifted = lifted.to_owned();
+            assert_eq!(groups.quota_file(), Some(QuotaFile { path, lifted }));
+        };
+        lifts(&inner, &second, "cpu.max", "max");
+        lifts(&outer, &first, "cpu.cfs_quota_us", "-1");
         let free = groups([(v2, &open[0]), (v1, &open[1])]);
+        assert_eq!(free.quota_file(), None);
         assert_eq!((free.quota(), free.throttled()), (None, None));
     }
 

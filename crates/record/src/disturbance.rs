@@ -40,6 +40,10 @@ pub struct Disturbance {
     /// The counter of throttled time fell, so that it is not used.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub throttled_fell: bool,
+    /// Of the other CPUs that this process may use the one that was idle most, if it was idle for
+    /// longer than those that were measured on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quieter_cpu: Option<usize>,
     /// Waits that are left out, because this process was stopped in them.
     #[serde(default, skip_serializing_if = "OwnStops::is_empty")]
     pub own_stops: OwnStops,
@@ -107,6 +111,12 @@ impl CpuQuota {
     pub fn cpus(&self) -> f64 {
         self.time_ns as f64 / self.period_ns as f64
     }
+
+    /// Whether it can stop a process that may use so many CPUs: one that leaves it all of their
+    /// time never does. Where their number is not known, it may.
+    pub fn can_bind(&self, cpus: Option<usize>) -> bool {
+        cpus.is_none_or(|cpus| self.cpus() < cpus as f64)
+    }
 }
 
 /// What a quota did.
@@ -117,6 +127,10 @@ pub struct Throttled {
     pub periods: u64,
     /// For how long, summed over CPUs.
     pub time_ns: u64,
+    /// Periods that the kernel counted, whether it stopped the process in them or not. A kernel
+    /// that shows a quota and enforces none counts none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub periods_counted: Option<u64>,
 }
 
 /// Waits during which the process itself was stopped, as by Ctrl-Z: they say nothing of
@@ -140,8 +154,8 @@ impl OwnStops {
 }
 
 impl Disturbance {
-    /// Others are to be known from this share on. Less is what every system does
-    /// beside.
+    /// Others are to be known from this share on, as is a hypervisor, and a quota from this share
+    /// of its periods on. Less is what every system does beside.
     const NOTABLE: f64 = 0.05;
 
     /// Nobody can tell what is due to the system and what to others from this share on:
@@ -169,22 +183,41 @@ impl Disturbance {
         self.unseen_fraction.filter(|share| *share >= Self::UNSEEN)
     }
 
-    /// Whether others had so much of the CPUs, or a quota took so much, that what was
-    /// measured tells of them rather than of the system.
+    /// Whether others or a hypervisor had so much of the CPUs, or a quota took so much, that
+    /// what was measured tells of them rather than of the system.
     pub fn is_too_busy(&self) -> bool {
         self.busy_fraction() >= Self::TOO_BUSY || self.is_throttled()
     }
 
     /// The share that others had, seen or not, as far as it is more than waiting itself
-    /// takes.
+    /// takes, and that a hypervisor had.
     pub fn busy_fraction(&self) -> f64 {
-        (self.others() + self.unseen().unwrap_or(0.0)).min(1.0)
+        let stolen = self.notably_stolen().unwrap_or(0.0);
+        (self.others() + self.unseen().unwrap_or(0.0) + stolen).min(1.0)
     }
 
-    /// Whether a quota stopped the process for a notable share of the time.
+    /// The share that a hypervisor had, if a reader has to know it.
+    pub fn notably_stolen(&self) -> Option<f64> {
+        self.stolen_fraction()
+            .filter(|share| *share >= Self::NOTABLE)
+    }
+
+    /// Whether a quota stopped the process for a notable share of the time, or in a notable share
+    /// of its periods: a wait that is longer than a few of them meets such a stop.
     pub fn is_throttled(&self) -> bool {
         let throttled = self.throttled.unwrap_or_default();
-        throttled.time_ns as f64 >= Self::NOTABLE * self.elapsed_ns.max(1) as f64
+        let notable = Self::NOTABLE * self.elapsed_ns.max(1) as f64;
+        let period_ns = self.quota.map_or(0, |quota| quota.period_ns);
+        throttled.time_ns as f64 >= notable
+            || throttled.periods as f64 * period_ns as f64 >= notable
+    }
+
+    /// Whether the kernel shows a quota and counted none of its periods, though two or more have
+    /// passed: nothing enforces it, as far as can be told.
+    pub fn is_quota_a_stub(&self) -> bool {
+        let counted = self.throttled.and_then(|it| it.periods_counted);
+        let passed = |quota: CpuQuota| self.elapsed_ns / 2 >= quota.period_ns;
+        counted == Some(0) && self.quota.is_some_and(passed)
     }
 
     fn others(&self) -> f64 {
@@ -210,6 +243,7 @@ mod tests {
                 throttled: Some(Throttled {
                     periods: 1,
                     time_ns: throttled_ms * 1_000_000,
+                    periods_counted: None,
                 }),
                 ..Disturbance::default()
             };
@@ -221,6 +255,74 @@ mod tests {
         assert_eq!(of(0.99, 0.0, 0), (true, true));
         assert_eq!(of(0.0, 0.0, 49), (false, false));
         assert_eq!(of(0.0, 0.0, 50), (false, true));
+    }
+
+    /// A second on one CPU with 20 ms in each 100, looked at for so long.
+    fn limited(periods: u64, counted: Option<u64>, elapsed_ms: u64) -> Disturbance {
+        Disturbance {
+            elapsed_ns: elapsed_ms * 1_000_000,
+            quota: Some(CpuQuota {
+                time_ns: 20_000_000,
+                period_ns: 100_000_000,
+            }),
+            throttled: Some(Throttled {
+                periods,
+                time_ns: periods * 100_000,
+                periods_counted: counted,
+            }),
+            ..Disturbance::default()
+        }
+    }
+
+    /// 158 stops of a third of a millisecond are less than a hundredth of the time.
+    #[test]
+    fn a_quota_that_stops_the_process_often_is_too_much_however_short_each_stop_is() {
+        assert!(limited(158, Some(160), 16_000).is_too_busy());
+        assert!(!limited(7, Some(160), 16_000).is_too_busy());
+    }
+
+    #[test]
+    fn a_quota_of_which_no_period_is_counted_is_a_stub() {
+        for (counted, elapsed_ms, is_stub) in [
+            (Some(0), 1_000, true),
+            (Some(10), 1_000, false),
+            (None, 1_000, false),
+            (Some(0), 150, false),
+        ] {
+            let seen = limited(0, counted, elapsed_ms);
+            assert_eq!(seen.is_quota_a_stub(), is_stub, "{counted:?} {elapsed_ms}");
+        }
+        assert!(!Disturbance::default().is_quota_a_stub());
+    }
+
+    #[test]
+    fn a_quota_of_all_that_may_be_used_cannot_bind() {
+        let cpus = |cpus: u64| CpuQuota {
+            time_ns: cpus * 100_000_000,
+            period_ns: 100_000_000,
+        };
+        for (quota, usable, binds) in [
+            (cpus(1), Some(2), true),
+            (cpus(1), None, true),
+            (cpus(1), Some(1), false),
+            (cpus(2), Some(2), false),
+            (cpus(128), Some(2), false),
+        ] {
+            assert_eq!(quota.can_bind(usable), binds, "{quota:?} {usable:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_hypervisor_has_counts_from_a_twentieth_on() {
+        let stolen = |ms: u64| Disturbance {
+            elapsed_ns: 1_000_000_000,
+            cpus: vec![1],
+            stolen_ns: Some(ms * 1_000_000),
+            ..Disturbance::default()
+        };
+        assert_eq!(stolen(16).notably_stolen(), None);
+        assert_eq!(stolen(60).notably_stolen(), Some(0.06));
+        assert!(!stolen(240).is_too_busy() && stolen(260).is_too_busy());
     }
 
     #[test]

@@ -26,8 +26,8 @@ pub struct DoctorFindings {
     /// Each measurement that can be compared with the rule, by its number among the
     /// results.
     pub judgements: Vec<(usize, Judgement)>,
-    /// What keeps the CPU from this process, then what helps a wait of 1 ms most, and
-    /// last what was not measured.
+    /// What keeps the CPU from this process, if that was too much; then what was measured to
+    /// help a wait of 1 ms, the most first; then what is expected to; last what nothing tells of.
     pub remedies: Vec<Remedy>,
 }
 
@@ -36,6 +36,8 @@ pub struct DoctorFindings {
 pub enum NoRule {
     /// The system has none, or does not tell what decides it.
     System,
+    /// The kernel has this scheduler instead of its own, and no model is of it.
+    Scheduler(String),
     /// Linux did not tell the timer slack.
     Slack,
     /// Windows did not tell its build, or told one that no model is of.
@@ -131,6 +133,8 @@ pub enum Ground {
     FewWakes(u64),
     /// The wake cost has a p90 of more than so many times its median.
     Restless(i64),
+    /// The p90 of the wake cost is so long that it is not what waking up takes.
+    LongWakes(Nanos),
     /// The median is less than predicted by so much, whatever the wake cost is.
     Sooner(Nanos),
     /// The medians were compared.
@@ -186,7 +190,7 @@ impl Change {
 /// Something that can be done about late waits. Lengths are of a wait of 1 ms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Remedy {
-    /// Lift the quota of CPU time, which stops this process.
+    /// Lift the quota of CPU time, which stops this process or can.
     LiftQuota,
     /// Close what else runs on the CPU, which had this share of it.
     CloseOthers(f64),
@@ -253,6 +257,11 @@ pub enum Remedy {
 }
 
 impl Remedy {
+    /// Whether what it brings was measured, and is no prediction.
+    pub const fn is_measured(&self) -> bool {
+        matches!(self, Self::UseLibrary { .. } | Self::HighResolutionTimer(_))
+    }
+
     /// How much less late a wait of 1 ms is expected to be; `None` where what was
     /// measured does not tell.
     pub fn gain_ns(&self) -> Option<i64> {
@@ -370,4 +379,7 @@ pub struct Advice {
     pub gain_ns: Option<u64>,
     /// A line to copy.
     pub line: String,
+    /// The file in that line whose path may name a person or a container, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
 }

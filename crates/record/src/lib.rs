@@ -54,5 +54,5 @@ pub use run::{
 };
 pub use scenario::{ModelFacts, ParameterFacts, PhaseFacts, ScenarioFacts};
 pub use serde_json::Value;
-pub use situation::{HostFacts, Situation, System, TimerInterval};
+pub use situation::{HostFacts, QuotaFile, Situation, System, TimerInterval};
 pub use visible::{is_visible, visible, visible_lines};

@@ -26,6 +26,9 @@ pub struct Situation {
     pub real_time: Option<Result<(), String>>,
     /// The quota of CPU time of its control groups that leaves the least.
     pub quota: Option<CpuQuota>,
+    /// What lifts that quota.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_file: Option<QuotaFile>,
     /// How that has stopped them since they were made; `None` where nothing is counted.
     pub throttled: Option<Throttled>,
     /// Whether its session competes for the CPUs as one (Linux autogroups), as it is in no control group that does.
@@ -53,6 +56,15 @@ pub struct Situation {
     pub sleep: Option<Method>,
     /// The OS call behind `timer`.
     pub timer: Option<Method>,
+}
+
+/// What lifts a quota of CPU time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuotaFile {
+    /// The file of its control group. Its path may name a person or a container.
+    pub path: String,
+    /// What to write there: `max`, or in version 1 `-1`.
+    pub lifted: String,
 }
 
 /// Whose timers they are.
@@ -131,11 +143,48 @@ impl Situation {
         matches!(self.windows(), Some("windows-11" | "windows-server-2022"))
     }
 
+    /// The quota, if it can stop this process on the CPUs that it may use.
+    pub fn binding_quota(&self) -> Option<CpuQuota> {
+        self.quota
+            .filter(|quota| quota.can_bind(self.host.logical_cpus))
+    }
+
+    /// The scheduler that a Linux kernel has instead of its own, where sched_ext has loaded one
+    /// or the name of the kernel's release tells of one.
+    pub fn foreign_scheduler(&self) -> Option<String> {
+        if self.system != System::Linux {
+            return None;
+        }
+        let loaded = (self.host.sched_ext.as_deref()).filter(|state| *state != "disabled");
+        let release = self.host.kernel.as_deref();
+        match loaded {
+            Some(state) => Some(format!("sched_ext ({state})")),
+            None => release.and_then(patched).map(str::to_owned),
+        }
+    }
+
     /// Whether the thread is under a real-time policy, as far as is known.
     pub fn is_real_time(&self) -> bool {
         let policy = self.scheduling.as_deref().unwrap_or_default();
         REAL_TIME.iter().any(|name| policy.starts_with(name))
     }
+}
+
+/// Patched schedulers, and kernels that come with one, as releases name them: `6.12.9-1-liquorix`,
+/// `6.10.2-zen1-1-zen`, `6.6.10-tkg-pds`.
+const PATCHED: [&str; 12] = [
+    "bmq", "bore", "cachyos", "ck", "liquorix", "lqx", "muqss", "pds", "prjc", "tkg", "xanmod",
+    "zen",
+];
+
+/// The first of them that a release names, whatever number is behind it.
+fn patched(release: &str) -> Option<&'static str> {
+    let release = release.to_lowercase();
+    let mut words = release.split(|c: char| !c.is_ascii_alphanumeric());
+    words.find_map(|word| {
+        let name = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        PATCHED.into_iter().find(|patched| *patched == name)
+    })
 }
 
 /// The policies under which Linux gives timers no slack (man page
@@ -236,4 +285,48 @@ pub struct HostFacts {
     /// the system underneath.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wine: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn linux(kernel: &str, sched_ext: Option<&str>) -> Option<String> {
+        let situation = Situation {
+            system: System::Linux,
+            host: HostFacts {
+                kernel: Some(kernel.to_owned()),
+                sched_ext: sched_ext.map(str::to_owned),
+                ..HostFacts::default()
+            },
+            ..Situation::default()
+        };
+        situation.foreign_scheduler()
+    }
+
+    #[test]
+    fn kernels_with_another_scheduler_are_known_by_their_names() {
+        for (kernel, name) in [
+            ("6.12.9-1-liquorix-amd64", Some("liquorix")),
+            ("6.12.1-lqx1-1-lqx", Some("lqx")),
+            ("6.10.2-zen1-1-zen", Some("zen")),
+            ("6.9.1-2-cachyos-bore", Some("cachyos")),
+            ("6.11.0-BORE", Some("bore")),
+            ("6.8.9-x64v3-xanmod1", Some("xanmod")),
+            ("6.6.10-tkg-pds", Some("tkg")),
+            ("6.1.0-prjc-r2", Some("prjc")),
+            ("5.12.19-muqss", Some("muqss")),
+            ("5.12.19-ck1", Some("ck")),
+            ("6.1.0-18-amd64", None),
+            ("6.12.0-boreas-1", None),
+            ("6.8.0-1010-rocky", None),
+            ("6.6.87.2-microsoft-standard-WSL2", None),
+            ("6.18.44-citizen", None),
+        ] {
+            assert_eq!(linux(kernel, None).as_deref(), name, "{kernel}");
+        }
+        assert_eq!(linux("6.12.0", Some("disabled")), None);
+        let loaded = linux("6.12.0", Some("enabled, rusty"));
+        assert_eq!(loaded.as_deref(), Some("sched_ext (enabled, rusty)"));
+    }
 }

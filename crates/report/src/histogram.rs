@@ -429,9 +429,6 @@ fn round_up(width: f64) -> f64 {
         .unwrap_or(10.0 * decade)
 }
 
-/// No line is longer than this.
-const WIDTH: usize = 100;
-
 /// The longest bar, where what is noted behind bars leaves room for it.
 const LONGEST: usize = 60;
 const LEAST_LONGEST: usize = 10;
@@ -470,7 +467,7 @@ fn drawn(title: &str, counted: &str, bins: &str, lines: &[Line]) -> String {
     let note = widest(|line| line.note.chars().count());
     // Two spaces, the label, the count, the share, and the signs between them.
     let before = 2 + label + 2 + count + 2 + 7 + 2;
-    let room = WIDTH.saturating_sub(before + 1 + note);
+    let room = prose::page().saturating_sub(before + 1 + note);
     let longest = room.clamp(LEAST_LONGEST, LONGEST);
     for line in lines {
         let share = line.count as f64 / n as f64 * 100.0;

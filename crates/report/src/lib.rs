@@ -60,6 +60,7 @@ pub use figures::{Figure, comparison_figures, sweep_figures};
 pub use histogram::{histogram, histogram_of};
 #[cfg(not(target_family = "wasm"))]
 pub use page::Page;
+pub use prose::within_columns;
 pub use sweep::{sweep_cells, sweep_verdict};
 pub use tables::{comparison, comparison_sections, table};
 #[cfg(not(target_family = "wasm"))]

@@ -1,8 +1,47 @@
 //! Breaks prose into lines.
 
-/// Longer lines of prose in the text report are broken here. The tables take
-/// the width they need.
+use std::cell::Cell;
+
+use unicode_width::UnicodeWidthStr;
+
+/// Longer lines of prose in the text report are broken here, or where the terminal ends, if that
+/// is sooner. The tables take the width they need, if there is no terminal.
 pub(crate) const WIDTH: usize = 100;
+
+/// A terminal with fewer columns breaks lines itself.
+const NARROWEST: usize = 40;
+
+thread_local! {
+    static COLUMNS: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// Makes texts for a terminal with so many columns, or for none: whatever `make` lays out on this
+/// thread has no longer lines. Lines to copy, and single words, may be longer.
+pub fn within_columns<T>(columns: Option<usize>, make: impl FnOnce() -> T) -> T {
+    struct Before(Option<usize>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            COLUMNS.set(self.0);
+        }
+    }
+    let _before = Before(COLUMNS.replace(columns.map(|columns| columns.max(NARROWEST))));
+    make()
+}
+
+/// The columns of the terminal that texts are made for.
+pub(crate) fn columns() -> Option<usize> {
+    COLUMNS.get()
+}
+
+/// How long a line of prose is at most.
+pub(crate) fn page() -> usize {
+    columns().map_or(WIDTH, |columns| columns.min(WIDTH))
+}
+
+/// The columns that a text takes in a terminal.
+pub fn width(text: &str) -> usize {
+    text.width()
+}
 
 /// `prose` behind `lead`, in lines that are indented as far as the first.
 pub fn indented(lead: &str, prose: &str) -> String {
@@ -17,11 +56,11 @@ pub fn listed(lead: &str, list: &str) -> String {
 
 /// What a lead, which can be of a file and of any length, leaves of a line.
 fn room(lead: &str) -> usize {
-    WIDTH.saturating_sub(lead.len())
+    page().saturating_sub(width(lead))
 }
 
 fn behind(lead: &str, lines: Vec<String>) -> String {
-    let indent = " ".repeat(lead.len());
+    let indent = " ".repeat(width(lead));
     let mut text = String::new();
     for (i, line) in lines.iter().enumerate() {
         let lead = if i == 0 { lead } else { &indent };
@@ -44,18 +83,35 @@ pub fn paragraph(prose: &str) -> String {
     indented("", prose)
 }
 
-/// `prose` in lines of at most `width` characters; a word that is longer has
+/// `prose` in lines of at most `room` columns; a word that is longer has
 /// one to itself.
-pub fn lines(prose: &str, width: usize) -> Vec<String> {
-    fill(prose.split_whitespace(), width)
+pub fn lines(prose: &str, room: usize) -> Vec<String> {
+    fill(prose.split_whitespace(), room)
 }
 
-fn fill<'w>(words: impl Iterator<Item = &'w str>, width: usize) -> Vec<String> {
+/// A word in pieces that a line has room for: one, unless it is longer than that.
+pub(crate) fn pieces(word: &str, room: usize) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = word;
+    while width(rest) > room {
+        let mut ends = rest.char_indices().map(|(at, _)| at).skip(1);
+        let first = ends.next().unwrap_or(rest.len());
+        let end = ends.take_while(|end| width(&rest[..*end]) <= room).last();
+        let (piece, after) = rest.split_at(end.unwrap_or(first));
+        pieces.push(piece);
+        rest = after;
+    }
+    pieces.push(rest);
+    pieces
+}
+
+/// Words in lines of at most `room` columns; a word that is longer has one to itself.
+pub(crate) fn fill<'w>(words: impl Iterator<Item = &'w str>, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut filled = 0;
     for word in words {
-        let length = word.chars().count();
-        if filled > 0 && filled + 1 + length > width {
+        let length = width(word);
+        if filled > 0 && filled + 1 + length > room {
             lines.push(String::new());
             filled = 0;
         }
@@ -91,6 +147,15 @@ pub fn when(is_so: bool, words: impl FnOnce() -> String) -> String {
 pub fn counted(n: u64, name: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{n} {name}{plural}")
+}
+
+/// An argument as a shell takes it.
+pub fn quoted(argument: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "+,-./:=@_%".contains(c);
+    match !argument.is_empty() && argument.chars().all(plain) {
+        true => argument.to_owned(),
+        false => format!("'{}'", argument.replace('\'', r"'\''")),
+    }
 }
 
 /// A text of at most so many characters, and three dots where it is cut.

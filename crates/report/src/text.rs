@@ -35,6 +35,13 @@ pub trait Report: RunRow {
     /// What the run has data for.
     #[cfg(not(target_family = "wasm"))]
     fn figures(run: &Run<Self>) -> Vec<Figure>;
+
+    /// A small picture of the run for its answer, as HTML, if it has what that shows.
+    #[cfg(not(target_family = "wasm"))]
+    fn glance(run: &Run<Self>) -> Option<String> {
+        let _ = run;
+        None
+    }
 }
 
 /// The report of a run: the machine, the tables, and last the warnings.
@@ -160,6 +167,7 @@ impl Report for Measurement {
                 _ => {}
             }
         }
+        run.beside.doctor = run.beside.doctor.map(crate::doctor::for_a_reader);
         let expected = run.beside.expectations.iter_mut().map(|it| &mut it.on);
         let models = run.beside.models.iter_mut().map(|it| &mut it.name);
         for name in expected.chain(models) {
@@ -171,6 +179,11 @@ impl Report for Measurement {
     #[cfg(not(target_family = "wasm"))]
     fn figures(run: &Run) -> Vec<Figure> {
         of_waits(run)
+    }
+
+    #[cfg(not(target_family = "wasm"))]
+    fn glance(run: &Run) -> Option<String> {
+        crate::page::picture::of(run)
     }
 }
 
@@ -236,7 +249,10 @@ fn doubt(disturbance: &Disturbance) -> Option<String> {
     let why = match disturbance.is_throttled() {
         true => "a quota of its cgroup stopped this process".to_owned(),
         false => format!(
-            "others had {:.0} % of the CPUs that were measured on",
+            "others{} had {:.0} % of the CPUs that were measured on",
+            prose::when(disturbance.notably_stolen().is_some(), || {
+                " and the hypervisor".to_owned()
+            }),
             disturbance.busy_fraction() * 100.0
         ),
     };

@@ -173,8 +173,9 @@ pub fn disturbed(seen: &Disturbance) -> Vec<Warning> {
     if let Some(unseen) = seen.unseen() {
         warn(
             format!(
-                "{too_busy}{} of {on} went to what is not seen from here: interrupts, other containers, or processes \
+                "{}{} of {on} went to what is not seen from here: interrupts, other containers, or processes \
                  that have ended.",
+                std::mem::take(&mut too_busy),
                 per_cent(unseen)
             ),
             "Close other programs, or choose a quieter CPU with --cpu.",
@@ -183,7 +184,7 @@ pub fn disturbed(seen: &Disturbance) -> Vec<Warning> {
     if let Some(stolen) = seen.stolen_ns.filter(|stolen| *stolen >= STOLEN_NS) {
         warn(
             format!(
-                "The hypervisor gave {on} to others for {} of the run.",
+                "{too_busy}The hypervisor gave {on} to others for {} of the run.",
                 Nanos::new(stolen)
             ),
             "Repeat the run when the host is quieter, and look at medians rather than tails.",
@@ -300,7 +301,11 @@ fn names(seen: &Disturbance) -> String {
     let shown = seen.processes.iter().take(MOST);
     let name = |other: &OtherProcess| {
         let share = per_cent(other.fraction);
-        format!("{} (pid {}) {share}", other.name, other.pid)
+        match other.pid {
+            // Its number was left out with its name.
+            0 => format!("{} {share}", other.name),
+            pid => format!("{} (pid {pid}) {share}", other.name),
+        }
     };
     let any = !seen.processes.is_empty();
     prose::when(any, || format!(": {}", prose::list(shown.map(name))))
@@ -504,6 +509,7 @@ mod tests {
             throttled: Some(Throttled {
                 periods: 102,
                 time_ns: 7_080_000_000,
+                periods_counted: None,
             }),
             own_stops: OwnStops {
                 waits: 1,

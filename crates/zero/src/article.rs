@@ -3,6 +3,8 @@
 
 use punctual_program::Refusal;
 use punctual_record::MachineFacts;
+use punctual_report::prose;
+use punctual_report::tables::{self, table::Table};
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::{Active, Job, Machine, PoolResult, Prediction, System, predict};
 
@@ -148,7 +150,12 @@ Windows 10 zeroed them on 96 CPUs. GB: 1e9 bytes; GiB: 2^30 bytes.",
             },
         ]
     });
-    let mut text = punctual_report::table(&title, &head, std::iter::once(seen()).chain(rows));
+    let rows: Vec<Vec<String>> = std::iter::once(seen()).chain(rows).collect();
+    // The first four tell the rows apart.
+    let table = Table::new(&title, &rows).names(4);
+    let columns = head.iter().enumerate().map(|(i, head)| (*head, i));
+    let table = table.each(columns, |row, i| row[*i].clone());
+    let mut text = table.within(tables::width()).section().text;
     text += &conclusions(&told[0].central);
     text
 }
@@ -176,31 +183,40 @@ fn conclusions(first: &PoolResult) -> String {
     let without = 1.0 / (1.0 - first.split.waiting);
     let windows_10 = System::parse("windows-10").expect("a system of the simulator");
     let besides = windows_10.bookkeeping();
-    format!(
-        "\
-published: what follows from the article's {} GiB in {} s of CPU time. us/page: CPU time of all
-threads together. between: GB/CPU-s over what is not known of the computer, one thing at a time; of the
-systems that were seen, half of the threads may have been at work. gain: GB/CPU-s over that of Windows
-10. all of them: four threads, takes that grow, a mutex that spins up to 5 us, then sleeps.
-*: in its first case, where there was less to do at a time. Windows 11 waited about {} % of its CPU
-time there. That Server 2022 has 39 threads is a guess.
-Windows 10 and Server 2022, and with them the gains, have {} us of work a page besides zeroing and the
-lock ({} to {}): fitted with this simulator to the article's first trace. Windows 11 has none, as
-otherwise it would hardly wait.
-Windows 10 takes {}x the CPU time of zeroing at {} us/MiB, as one thread did in 2014 (the article: up
-to 150x), and {}x that of the same pool without waiting (its later version: about 24x).
-What of each computer is measured, guessed or fitted: --list.
-",
-        FIGURES.test.zeroed_gib,
-        FIGURES.test.cpu_s,
-        FIGURES.windows_11_waiting_percent,
-        besides.value / 1e3,
-        besides.low / 1e3,
-        besides.high / 1e3,
-        number(serial),
-        FIGURES.hidden_costs.of(CostItem::Zeroing).us,
-        number(without),
-    )
+    let paragraphs = [
+        format!(
+            "published: what follows from the article's {} GiB in {} s of CPU time. us/page: CPU time of all threads \
+             together. between: GB/CPU-s over what is not known of the computer, one thing at a time; of the systems \
+             that were seen, half of the threads may have been at work. gain: GB/CPU-s over that of Windows 10. all of \
+             them: four threads, takes that grow, a mutex that spins up to 5 us, then sleeps.",
+            FIGURES.test.zeroed_gib, FIGURES.test.cpu_s,
+        ),
+        format!(
+            "*: in its first case, where there was less to do at a time. Windows 11 waited about {} % of its CPU time \
+             there. That Server 2022 has 39 threads is a guess.",
+            FIGURES.windows_11_waiting_percent,
+        ),
+        format!(
+            "Windows 10 and Server 2022, and with them the gains, have {} us of work a page besides zeroing and the \
+             lock ({} to {}): fitted with this simulator to the article's first trace. Windows 11 has none, as \
+             otherwise it would hardly wait.",
+            besides.value / 1e3,
+            besides.low / 1e3,
+            besides.high / 1e3,
+        ),
+        format!(
+            "Windows 10 takes {}x the CPU time of zeroing at {} us/MiB, as one thread did in 2014 (the article: up to \
+             150x), and {}x that of the same pool without waiting (its later version: about 24x).",
+            number(serial),
+            FIGURES.hidden_costs.of(CostItem::Zeroing).us,
+            number(without),
+        ),
+        "What of each computer is measured, guessed or fitted: --list.".to_owned(),
+    ];
+    paragraphs
+        .iter()
+        .map(|words| prose::paragraph(words))
+        .collect()
 }
 
 fn number(value: f64) -> String {

@@ -20,7 +20,8 @@ use punctual_report::{Setting, clock_step, hiccup, warnings};
 
 use crate::compare::judge::judge;
 use crate::compare::rule::{Judged, Limit, Rule};
-use crate::options::{Output, columns};
+use crate::console::columns;
+use crate::options::Output;
 use crate::session::Outputs;
 use crate::values::{cpu, length};
 use crate::{Done, print, say, session, stop};

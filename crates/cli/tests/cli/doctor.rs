@@ -224,6 +224,65 @@ fn what_is_shared_has_no_names_and_no_paths() {
     assert!(!text.contains("shared.json") && !text.contains("run.json"));
 }
 
+/// Somebody else's file: the answer in the terminal, and the page.
+#[test]
+fn a_shared_run_opens_in_the_terminal_and_as_a_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |arguments: &str| run(directory.path(), &format!("doctor {arguments}"));
+    let shared = at("--on linux --quick --share shared.json");
+    assert!(shared.status.success(), "{shared:?}");
+    assert!(
+        stderr(&shared).contains("punctual doctor FILE"),
+        "{shared:?}"
+    );
+    let text = fs::read_to_string(directory.path().join("shared.json")).unwrap();
+    assert!(text.contains("\"open_with\": \"punctual doctor FILE, or punctual report FILE"));
+    for options in ["", " --full", " --markdown"] {
+        let first = at(&format!("--on linux --quick{options}"));
+        let shown = at(&format!("shared.json{options}"));
+        assert!(shown.status.success(), "{shown:?}");
+        // All but the command.
+        let told = |output: &Output| {
+            let text = stdout(output);
+            let lines = text
+                .lines()
+                .filter(|line| !line.contains("punctual doctor --"));
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&shown), told(&first), "{options}");
+    }
+    let page = run(directory.path(), "report shared.json -o page.html");
+    assert!(page.status.success(), "{page:?}");
+    let page = fs::read_to_string(directory.path().join("page.html")).unwrap();
+    assert!(page.contains("<svg class=\"glance\"") && !page.contains("--full"));
+
+    for (arguments, why) in [
+        (
+            "shared.json --quick",
+            "--quick has no meaning beside a file",
+        ),
+        (
+            "shared.json --on linux",
+            "--on has no meaning beside a file",
+        ),
+        ("none.json", "none.json"),
+    ] {
+        let output = at(arguments);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(stderr(&output).contains(why), "{output:?}");
+    }
+    let bench = run(
+        directory.path(),
+        "bench --on linux --quick --rate 1000 --strategy system --json bench.json",
+    );
+    assert!(bench.status.success(), "{bench:?}");
+    let output = at("bench.json");
+    assert!(
+        stderr(&output).contains("punctual report bench.json shows it"),
+        "{output:?}"
+    );
+}
+
 /// The child inherits the slack of the thread that starts it.
 #[cfg(target_os = "linux")]
 #[test]

@@ -218,6 +218,7 @@ fn compare(
             rounds: medians(m),
             predicted_ns: m.predicted_late_ns,
             tolerance: tolerance.as_ref(),
+            idle_exit: situation.host.deepest_idle_exit,
             is_busy,
         });
         let verdict = judgement.verdict;

@@ -7,6 +7,7 @@ use punctual_core::Nanos;
 use punctual_os::cgroups::CpuGroups;
 use punctual_os::facts::{self, CpuTimes};
 use punctual_os::processes::Runtimes;
+use punctual_os::thread::allowed_cpus;
 use punctual_os::{clock, stops, usage};
 use punctual_program::machine::Stopped;
 use punctual_record::{Disturbance, OtherProcess, StealDoubt, Throttled, visible};
@@ -33,6 +34,8 @@ struct Inner {
     unseen: Option<i64>,
     /// The time of all CPUs that were looked at.
     time: Nanos,
+    /// How long each CPU that may be used was idle before the first batch.
+    idle: Vec<(usize, Nanos)>,
     /// Whether the counter of stolen time fell.
     has_steal_fallen: bool,
     wall_clock: WallClock,
@@ -52,6 +55,7 @@ impl Default for Witness {
                 quota,
                 ..Disturbance::default()
             },
+            idle: facts::idle_of_each(&allowed_cpus()),
             ..Inner::default()
         })))
     }
@@ -80,8 +84,28 @@ impl Witness {
     pub fn disturbance(&self) -> Option<Disturbance> {
         let mut inner = lock(&self.0);
         inner.look(|_| true);
-        (!inner.time.is_zero()).then(|| inner.sum())
+        (!inner.time.is_zero()).then(|| {
+            let idle = facts::idle_of_each(&allowed_cpus());
+            Disturbance {
+                quieter_cpu: quieter(&inner.idle, &idle, &inner.seen.cpus),
+                ..inner.sum()
+            }
+        })
     }
+}
+
+/// Of the CPUs that nothing was measured on the one that was idle most, if that is longer than
+/// any of those was.
+fn quieter(before: &[(usize, Nanos)], now: &[(usize, Nanos)], measured: &[usize]) -> Option<usize> {
+    let idle = |cpu: usize| {
+        let of = |all: &[(usize, Nanos)]| all.iter().find(|(it, _)| *it == cpu).map(|(_, ns)| *ns);
+        Some(of(now)? - of(before)?)
+    };
+    let most_here = measured.iter().filter_map(|cpu| idle(*cpu)).max()?;
+    let others = now.iter().map(|(cpu, _)| *cpu);
+    let others = others.filter(|cpu| !measured.contains(cpu));
+    let (most, cpu) = others.filter_map(|cpu| Some((idle(cpu)?, cpu))).max()?;
+    (most > most_here).then_some(cpu)
 }
 
 impl Inner {
@@ -160,6 +184,8 @@ impl Inner {
             seen.throttled = Some(Throttled {
                 periods: sum.periods + is.periods.saturating_sub(was.periods),
                 time_ns: sum.time_ns + is.time_ns.saturating_sub(was.time_ns),
+                periods_counted: (is.periods_counted.zip(was.periods_counted))
+                    .map(|(is, was)| is.saturating_sub(was) + sum.periods_counted.unwrap_or(0)),
             });
         }
         if let (Some(was), Some(is)) = (before.suspended, now.suspended) {
@@ -323,6 +349,18 @@ mod tests {
 
     fn growing_by(step_ms: u64) -> [u64; 11] {
         std::array::from_fn(|i| 1_000 + step_ms * i as u64)
+    }
+
+    #[test]
+    fn another_cpu_is_quieter_if_it_was_idle_for_longer() {
+        let idle =
+            |ms: [u64; 3]| -> Vec<(usize, Nanos)> { (0..).zip(ms.map(Nanos::from_ms)).collect() };
+        let of = |ms, measured: &[usize]| quieter(&idle([5_000, 0, 0]), &idle(ms), measured);
+        assert_eq!(of([5_900, 700, 300], &[2]), Some(0));
+        assert_eq!(of([5_200, 700, 300], &[2]), Some(1));
+        assert_eq!(of([5_200, 100, 300], &[2]), None);
+        assert_eq!(of([5_200, 700, 300], &[0, 1, 2]), None);
+        assert_eq!(of([5_200, 700, 300], &[9]), None);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use punctual_program::Probe;
 use punctual_program::program::{Op, SpawnKind};
 use punctual_program::setting::Priority;
 use punctual_program::{Machine, Program, Setting};
-use punctual_record::{NoRule, Situation, System, TimerInterval};
+use punctual_record::{CpuQuota, NoRule, Situation, System, TimerInterval};
 use punctual_sim::{Model, SimMachine};
 
 /// This computer's timer rule for the calling thread, if the simulator knows
@@ -100,6 +100,9 @@ impl Rule {
 /// `poll` only. Who is let run when is of the kernel's version, its mode of preemption, the
 /// slice, the quota, and autogroups.
 fn linux(situation: &Situation) -> Result<Rule, NoRule> {
+    if let Some(name) = situation.foreign_scheduler() {
+        return Err(NoRule::Scheduler(name));
+    }
     let slack = situation.host.slack.ok_or(NoRule::Slack)?;
     let host = &situation.host;
     let mut text = format!(
@@ -124,7 +127,10 @@ fn linux(situation: &Situation) -> Result<Rule, NoRule> {
             text += &format!(",slice={}", Nanos::new(slice.as_ns() / scaled).exact());
         }
     }
-    if let Some(quota) = situation.quota {
+    // One that leaves more than there is binds nothing; the kernel grants periods of 1 s at most.
+    const LONGEST: Nanos = Nanos::from_secs(1);
+    let is_granted = |quota: &CpuQuota| quota.period_ns <= LONGEST.as_ns();
+    if let Some(quota) = situation.binding_quota().filter(is_granted) {
         let [time, period] = [quota.time_ns, quota.period_ns].map(|ns| Nanos::new(ns).exact());
         text += &format!(",quota={time},quota_period={period}");
     }
@@ -389,6 +395,45 @@ pub(crate) mod tests {
         assert!(took(&limited()) > Nanos::from_ms(800));
         assert!(took(&free) < Nanos::from_ms(201));
         assert_eq!(slept(&limited(), 1), slept(&free, 1));
+    }
+
+    #[test]
+    fn a_quota_that_cannot_bind_is_no_part_of_the_rule() {
+        let quota = |us: u64, cpus| {
+            let mut situation = linux(Nanos::from_us(50));
+            situation.host.logical_cpus = Some(cpus);
+            situation.quota = Some(CpuQuota::new(Nanos::from_us(us), Nanos::from_ms(100)));
+            let rule = Rule::in_force(&situation).unwrap();
+            rule.model().name().contains("quota=")
+        };
+        for (us, cpus, is_said) in [
+            (20_000, 2, true),
+            (100_000, 2, true),
+            (100_000, 1, false),
+            (200_000, 2, false),
+            (12_800_000, 2, false),
+            (u64::MAX, 2, false),
+        ] {
+            assert_eq!(quota(us, cpus), is_said, "{us} us on {cpus}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_with_another_scheduler_is_not_predicted_as_the_mainline_of_its_number() {
+        for kernel in ["6.12.9-1-liquorix-amd64", "6.10.2-zen1-1-zen"] {
+            let mut situation = linux(Nanos::from_us(50));
+            situation.host.kernel = Some(kernel.to_owned());
+            let why = Rule::in_force(&situation).unwrap_err();
+            assert!(matches!(why, NoRule::Scheduler(name) if kernel.contains(&name)));
+        }
+        let mut situation = linux(Nanos::from_us(50));
+        situation.host.sched_ext = Some("enabled, rusty".to_owned());
+        assert!(matches!(
+            Rule::in_force(&situation),
+            Err(NoRule::Scheduler(_))
+        ));
+        situation.host.sched_ext = Some("disabled".to_owned());
+        assert!(Rule::in_force(&situation).is_ok());
     }
 
     /// The timer-rule article, and PC-Tuning for the last two.

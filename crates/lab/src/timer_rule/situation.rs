@@ -24,6 +24,7 @@ pub fn of_host() -> Situation {
         scheduling: priority::current(),
         real_time: real_time(),
         quota: groups.quota(),
+        quota_file: groups.quota_file(),
         throttled: groups.throttled(),
         has_autogroup: groups.is_in_autogroup(),
         stolen_fraction: facts::stolen_fraction(),

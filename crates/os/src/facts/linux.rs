@@ -51,6 +51,13 @@ pub(super) fn cpu_times(cpus: &[usize]) -> Option<CpuTimes> {
     })
 }
 
+pub(super) fn idle_of_each(cpus: &[usize]) -> Vec<(usize, Nanos)> {
+    let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let tick = tick().unwrap_or_default();
+    let idle = |cpu: &usize| Some((*cpu, tick.times(cpu_ticks(&stat, *cpu)?.0)));
+    cpus.iter().filter_map(idle).collect()
+}
+
 pub(super) fn stolen_fraction() -> Option<f64> {
     let uptime = fs::read_to_string("/proc/uptime").ok()?;
     let uptime: f64 = uptime.split_ascii_whitespace().next()?.parse().ok()?;

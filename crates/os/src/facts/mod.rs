@@ -183,6 +183,18 @@ pub fn cpu_times(cpus: &[usize]) -> Option<CpuTimes> {
     }
 }
 
+/// How long each of these CPUs was idle since the start, as far as the system tells: as
+/// [`cpu_times`], of one reading.
+pub fn idle_of_each(cpus: &[usize]) -> Vec<(usize, Nanos)> {
+    cfg_select! {
+        any(target_os = "linux", target_os = "android") => { platform::idle_of_each(cpus) }
+        _ => {
+            let _ = cpus;
+            Vec::new()
+        }
+    }
+}
+
 /// What the whole computer did since it started. Only the difference of two
 /// readings means something.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,12 @@
 //! What can be done, what it is expected to change, and a line to copy.
 
 use punctual_core::Nanos;
-use punctual_record::{Advice, Change, Disturbance, DoctorFindings, Remedy, Situation};
+use std::borrow::Cow;
+
+use punctual_record::{Advice, Change, Disturbance, DoctorFindings, QuotaFile, Remedy, Situation};
 
 use crate::units::duration;
-use crate::warnings;
+use crate::{prose, warnings};
 
 /// All remedies, in their order.
 pub(super) fn in_words(findings: &DoctorFindings) -> Vec<Advice> {
@@ -13,36 +15,43 @@ pub(super) fn in_words(findings: &DoctorFindings) -> Vec<Advice> {
     let remedies = findings.remedies.iter();
     remedies
         .map(|remedy| {
-            let (what, expected, line) = words(remedy, &findings.situation, disturbance);
+            let situation = &findings.situation;
+            let (what, expected, line) = words(remedy, situation, disturbance);
+            let path = situation.quota_file.as_ref().map(|file| &file.path);
             Advice {
                 what,
                 expected,
                 gain_ns: remedy.gain_ns().and_then(|gain| u64::try_from(gain).ok()),
-                line: line.to_owned(),
+                line: line.into_owned(),
+                path: path.filter(|_| *remedy == Remedy::LiftQuota).cloned(),
             }
         })
         .collect()
 }
 
-/// What to do, what it is expected to change, and a line to copy.
-type Words = (String, String, &'static str);
+/// What to do, what it is expected to change, and a line to copy: as it stands, without anything
+/// to be put into it.
+type Words = (String, String, Cow<'static, str>);
 
 fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> Words {
     let scheduling = situation.scheduling.as_deref().unwrap_or_default();
     match remedy {
-        Remedy::LiftQuota => lift_quota(disturbance),
+        Remedy::LiftQuota => lift_quota(situation, disturbance),
         // Who they are is in the warnings, which can be shared without names.
         Remedy::CloseOthers(share) => (
             "Close what else runs on this CPU, or measure on another.".into(),
             format!("others had {:.0} % of it meanwhile", share * 100.0),
-            "punctual doctor --cpu N",
+            match disturbance.quieter_cpu {
+                Some(cpu) => format!("punctual doctor --cpu {cpu}  # which was idle more").into(),
+                None => "ps -eo psr,pcpu,pid,comm --sort=-pcpu | head  # psr is the CPU of each".into(),
+            },
         ),
         Remedy::UnsharedCpus(share) => (
             "Have CPUs of this virtual machine that its host gives to nobody else: dedicated or pinned ones. Nothing inside \
-             it helps."
+             it prevents that."
                 .into(),
             format!("the hypervisor had {:.1} % of them meanwhile", share * 100.0),
-            "vmstat 1  # st is the share that was stolen",
+            "vmstat 1  # st is the share that was stolen".into(),
         ),
         Remedy::PreemptAtOnce(queued) => (
             format!(
@@ -54,7 +63,7 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
                 }
             ),
             format!("{}; how much of that is due to it was not measured", waited(*queued)),
-            "echo full | sudo tee /sys/kernel/debug/sched/preempt  # for ever: preempt=full at boot",
+            "echo full | sudo tee /sys/kernel/debug/sched/preempt  # for ever: preempt=full at boot".into(),
         ),
         Remedy::KernelScheduler => (
             format!(
@@ -63,7 +72,7 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
             ),
             not_measured(),
             // Kernel documentation, "Extensible Scheduler Class".
-            "echo S | sudo tee /proc/sysrq-trigger  # takes it out",
+            "echo S | sudo tee /proc/sysrq-trigger  # takes it out".into(),
         ),
         Remedy::FastClock(read) => {
             let host = &situation.host;
@@ -79,8 +88,8 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
                 },
                 format!("a reading takes {read}, and every wait takes some; the TSC's was not measured"),
                 match has_tsc {
-                    true => "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource",
-                    false => "sudo dmesg | grep -i tsc",
+                    true => "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource".into(),
+                    false => "sudo dmesg | grep -i tsc".into(),
                 },
             )
         }
@@ -94,17 +103,21 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
                 ),
                 None => measured(*late, situation),
             },
-            "cargo add punctual --git URL  # URL: where you cloned this from; then: punctual::sleep(Duration::from_millis(1));",
+            match &situation.model {
+                Some(model) => format!("punctual bench --on {model} {BESIDE}"),
+                None => format!("punctual bench {BESIDE}"),
+            }
+            .into(),
         ),
         Remedy::LowerSlack { slack_ns, late_ns } => (
             "Lower the timer slack of the program.".into(),
             format!("{} of the {} are slack", duration(*slack_ns), duration(*late_ns)),
-            "punctual exec --slack 1ns -- COMMAND",
+            "punctual exec --slack 1ns -- punctual doctor --quick  # or your program instead of doctor".into(),
         ),
         Remedy::HighResolutionTimer(late) => (
             "Wait on a high-resolution timer, which needs no request for a timer interval.".into(),
             measured(*late, situation),
-            "CreateWaitableTimerExW(NULL, NULL, CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, TIMER_ALL_ACCESS);",
+            "CreateWaitableTimerExW(NULL, NULL, CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, TIMER_ALL_ACCESS);".into(),
         ),
         Remedy::RequestInterval {
             interval,
@@ -119,7 +132,7 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
                 false => format!("Ask for a timer interval of {interval}; it counts for all processes."),
             },
             predicted(*late),
-            "timeBeginPeriod(1);  /* and timeEndPeriod(1); when it is over */",
+            "timeBeginPeriod(1);  /* and timeEndPeriod(1); when it is over */".into(),
         ),
         Remedy::HonourRequests(late) => (
             "Opt out of timer throttling (4, IGNORE_TIMER_RESOLUTION, off): this process has told Windows to ignore \
@@ -127,7 +140,7 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
                 .into(),
             late.map_or_else(not_measured, predicted),
             "SetProcessInformation(GetCurrentProcess(), ProcessPowerThrottling, \
-             &(PROCESS_POWER_THROTTLING_STATE){1, 4, 0}, 12);",
+             &(PROCESS_POWER_THROTTLING_STATE){1, 4, 0}, 12);".into(),
         ),
         Remedy::QualityOfService(Change { from_ns, to_ns }) => (
             "Give the thread the quality of service user-interactive, whose latency tier is 0.".into(),
@@ -136,15 +149,16 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
                 duration(*to_ns),
                 duration(*from_ns)
             ),
-            "pthread_set_qos_class_self_np(QOS_CLASS_USER_INTERACTIVE, 0);",
+            "pthread_set_qos_class_self_np(QOS_CLASS_USER_INTERACTIVE, 0);".into(),
         ),
         Remedy::RealTimePolicy(queued) => (
             "Run the program under a real-time policy: it need not wait for a CPU, and has no slack.".into(),
             waited(*queued),
             match situation.real_time {
                 // As a thread of this user was granted it.
-                Some(Ok(())) => "chrt -f 1 COMMAND",
-                _ => "sudo chrt -f 1 COMMAND",
+                Some(Ok(())) => "chrt -f 1 punctual doctor --quick  # or your program instead of doctor".into(),
+                // Where root finds programs, this one need not be.
+                _ => "sudo chrt -f 1 $(command -v punctual) doctor --quick  # or your program instead of doctor".into(),
             },
         ),
         Remedy::OrdinaryPriority(queued) => (
@@ -152,7 +166,7 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
                 "Run it at an ordinary priority: this process has {scheduling}, and others come before it."
             ),
             queued.map_or_else(not_measured, waited),
-            "sudo renice -n 0 -p PID; sudo chrt -o -p 0 PID",
+            "sudo renice -n 0 -p $$; sudo chrt -o -p 0 $$  # this shell, and what it starts from then on".into(),
         ),
         Remedy::NoDeepIdle {
             most_ns,
@@ -166,12 +180,12 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
                 duration(*wake_ns),
                 situation.host.deepest_idle_state.as_deref().unwrap_or_default()
             ),
-            r"sudo bash -c 'exec 3>/dev/cpu_dma_latency; printf \\0\\0\\0\\0 >&3; sleep infinity'",
+            r"sudo bash -c 'exec 3>/dev/cpu_dma_latency; printf \\0\\0\\0\\0 >&3; sleep infinity'".into(),
         ),
         Remedy::PollBeforeHalt(wake) => (
             "Let idle CPUs of this virtual machine poll for a while before they halt; it costs the host CPU time.".into(),
             some_of(*wake),
-            "echo 200000 | sudo tee /sys/module/haltpoll/parameters/guest_halt_poll_ns",
+            "echo 200000 | sudo tee /sys/module/haltpoll/parameters/guest_halt_poll_ns".into(),
         ),
         Remedy::PerformanceGovernor(wake) => (
             format!(
@@ -179,17 +193,20 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
                 situation.host.governor.as_deref().unwrap_or_default()
             ),
             wake.map_or_else(not_measured, some_of),
-            "sudo cpupower frequency-set -g performance",
+            "sudo cpupower frequency-set -g performance".into(),
         ),
         Remedy::PlugIn => (
             "Plug the computer in, and look again: on its battery it saves power where it can.".into(),
             not_measured(),
-            "punctual doctor",
+            "punctual doctor".into(),
         ),
     }
 }
 
-fn lift_quota(disturbance: &Disturbance) -> Words {
+/// The library beside the call that everybody makes.
+const BESIDE: &str = "--strategy system,adaptive-balanced";
+
+fn lift_quota(situation: &Situation, disturbance: &Disturbance) -> Words {
     let throttled = disturbance.throttled.unwrap_or_default();
     let expected = match throttled.time_ns.checked_div(throttled.periods) {
         Some(each) => format!(
@@ -206,7 +223,12 @@ fn lift_quota(disturbance: &Disturbance) -> Words {
             warnings::quota(disturbance).unwrap_or_default()
         ),
         expected,
-        "echo max > /sys/fs/cgroup/GROUP/cpu.max  # version 1: echo -1 > .../cpu.cfs_quota_us",
+        match &situation.quota_file {
+            Some(QuotaFile { path, lifted }) => {
+                format!("echo {lifted} | sudo tee {}", prose::quoted(path)).into()
+            }
+            None => "cat /proc/self/cgroup  # the group that has it, or one around it".into(),
+        },
     )
 }
 
@@ -307,9 +329,9 @@ mod tests {
     #[test]
     fn who_was_granted_a_real_time_policy_needs_no_sudo() {
         for (tried, line) in [
-            (None, "sudo chrt -f 1 COMMAND"),
-            (Some(Err("no".to_owned())), "sudo chrt -f 1 COMMAND"),
-            (Some(Ok(())), "chrt -f 1 COMMAND"),
+            (None, "sudo chrt -f 1 $(command -v punctual) doctor"),
+            (Some(Err("no".to_owned())), "sudo chrt -f 1 $(command"),
+            (Some(Ok(())), "chrt -f 1 punctual doctor"),
         ] {
             let advice = in_words(&DoctorFindings {
                 situation: Situation {
@@ -319,7 +341,7 @@ mod tests {
                 remedies: vec![Remedy::RealTimePolicy(9_000)],
                 ..DoctorFindings::default()
             });
-            assert_eq!(advice[0].line, line);
+            assert!(advice[0].line.starts_with(line), "{}", advice[0].line);
         }
     }
 
@@ -331,9 +353,12 @@ mod tests {
             assert!((1..=116).contains(&advice.line.len()), "{}", advice.line);
             assert!(!advice.line.contains('\n'));
             assert!(!advice.what.is_empty() && !advice.expected.is_empty());
+            // Nothing is to be put into it: what is in capitals are names of C.
+            let command = advice.line.split("  #").next().unwrap();
+            for blank in ["COMMAND", "PID", "URL", "GROUP", "--cpu N", "...", "<"] {
+                assert!(!command.contains(blank), "{command}");
+            }
         }
-        // A registry has no punctual, or somebody else's.
-        assert!(all[2].line.starts_with("cargo add punctual --git URL "));
         let expected = |i: usize| all[i].expected.as_str();
         assert_eq!(
             expected(2),
@@ -343,6 +368,65 @@ mod tests {
         assert!(expected(10).starts_with("at most 28.0 us of the 28.0 us"));
         assert_eq!(all[2].gain_ns, Some(77_600));
         assert_eq!(all[13].gain_ns, None);
+    }
+
+    /// The line of the first remedy.
+    fn line(situation: Situation, disturbance: Disturbance, remedy: Remedy) -> String {
+        let advice = in_words(&DoctorFindings {
+            situation,
+            disturbance: Some(disturbance),
+            remedies: vec![remedy],
+            ..DoctorFindings::default()
+        });
+        advice[0].line.clone()
+    }
+
+    #[test]
+    fn the_quota_is_lifted_where_it_is_and_another_cpu_has_its_number() {
+        for (path, lifted, expected) in [
+            (
+                "/sys/fs/cgroup/app.slice/cpu.max",
+                "max",
+                "echo max | sudo tee /sys/fs/cgroup/app.slice/cpu.max",
+            ),
+            (
+                "/sys/fs/cgroup/cpu/it's $mine/cpu.cfs_quota_us",
+                "-1",
+                r"echo -1 | sudo tee '/sys/fs/cgroup/cpu/it'\''s $mine/cpu.cfs_quota_us'",
+            ),
+        ] {
+            let situation = Situation {
+                quota_file: Some(QuotaFile {
+                    path: path.to_owned(),
+                    lifted: lifted.to_owned(),
+                }),
+                ..Situation::default()
+            };
+            let got = line(situation, Disturbance::default(), Remedy::LiftQuota);
+            assert_eq!(got, expected);
+        }
+        for (quieter_cpu, begins) in [(Some(3), "punctual doctor --cpu 3 "), (None, "ps -eo psr,")]
+        {
+            let seen = Disturbance {
+                quieter_cpu,
+                ..Disturbance::default()
+            };
+            let got = line(Situation::default(), seen, Remedy::CloseOthers(0.5));
+            assert!(got.starts_with(begins), "{got}");
+        }
+        let on = Situation {
+            model: Some("linux-6.6".to_owned()),
+            ..Situation::default()
+        };
+        let library = Remedy::UseLibrary {
+            late: LATE,
+            cpu_fraction: None,
+        };
+        let got = line(on, Disturbance::default(), library);
+        assert!(
+            got.starts_with("punctual bench --on linux-6.6 --strategy "),
+            "{got}"
+        );
     }
 
     #[test]
@@ -430,6 +514,7 @@ mod tests {
         disturbance.throttled = Some(Throttled {
             periods: 2,
             time_ns: 160_000_000,
+            periods_counted: None,
         });
         let used = &said(disturbance)[0].expected;
         assert!(

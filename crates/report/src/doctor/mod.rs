@@ -28,7 +28,7 @@ pub fn in_words(findings: &DoctorFindings, results: &mut [Measurement]) -> Diagn
             doctor.agreement = Some(judged(judgement));
         }
     }
-    let (facts, not_told) = rule::facts(&findings.situation);
+    let (facts, not_told) = rule::facts(&findings.situation, findings.disturbance.as_ref());
     Diagnosis {
         rule: rule::rule(&findings.situation),
         model: findings.model.clone(),
@@ -65,7 +65,9 @@ fn judged(judgement: &Judgement) -> String {
     let ground = ground(judgement);
     match judgement.verdict {
         Verdict::TooBusy => {
-            format!("others had the CPU, or a quota kept it, as the warnings say; {ground}")
+            format!(
+                "others or a hypervisor had the CPU, or a quota kept it, as the warnings say; {ground}"
+            )
         }
         Verdict::Sooner => format!(
             "{ground}: other interrupts of this CPU came inside the slack and ended the waits, as the rule allows"
@@ -84,6 +86,9 @@ fn ground(judgement: &Judgement) -> String {
         }
         Ground::Restless(times) => format!(
             "the host is too restless: the p90 of the wake cost is more than {times} times its median"
+        ),
+        Ground::LongWakes(wake) => format!(
+            "the p90 of the wake cost, {wake}, is longer than waking up takes, so nearly any prediction would fit"
         ),
         Ground::Sooner(less) => format!("the median is {less} less than predicted"),
         Ground::Compared { apart_ns: 0, .. } => {
@@ -161,14 +166,42 @@ fn advice_of(all: &[Advice]) -> String {
         return "Advice\n  None: nothing that was checked would make these waits better.\n"
             .to_owned();
     }
-    let mut text = "Advice, what helps a wait of 1 ms most first\n".to_owned();
+    let mut text =
+        "Advice for a wait of 1 ms: measured gains first, then expected ones, then unknown ones\n"
+            .to_owned();
     for (i, advice) in all.iter().enumerate() {
         text += &prose::indented(&format!("{:>2}. ", i + 1), &advice.what);
         text += &prose::indented("    ", &format!("Expected: {}.", advice.expected));
         // One line, so that it can be copied, however long.
-        text += &format!("    {}\n", advice.line);
+        if !advice.line.is_empty() {
+            text += &format!("    {}\n", advice.line);
+        }
     }
     text
+}
+
+/// The diagnosis without paths.
+pub(crate) fn without_paths(mut diagnosis: Diagnosis) -> Diagnosis {
+    for advice in &mut diagnosis.advice {
+        if let Some(path) = advice.path.take() {
+            let file = path.rsplit('/').next().unwrap_or_default();
+            let elsewhere = format!("/sys/fs/cgroup/GROUP/{file}");
+            advice.line = advice.line.replace(&prose::quoted(&path), &elsewhere);
+        }
+    }
+    diagnosis
+}
+
+/// The diagnosis for a reader who has another computer, and no command.
+#[cfg(not(target_family = "wasm"))]
+pub(crate) fn for_a_reader(diagnosis: Diagnosis) -> Diagnosis {
+    let mut diagnosis = without_paths(diagnosis);
+    for advice in &mut diagnosis.advice {
+        if advice.line.contains("punctual") {
+            advice.line.clear();
+        }
+    }
+    diagnosis
 }
 
 /// The run as it can be shown to strangers: the measurements, what bears on
@@ -179,12 +212,15 @@ pub fn anonymous(run: &Run, options: &[String]) -> Run {
     // Of a model, whose name has them.
     machine.other.clear();
     let (disturbance, warnings) = nameless(run.disturbance.as_ref(), &run.warnings);
+    let mut beside = run.beside.clone();
+    beside.doctor = beside.doctor.map(without_paths);
     let command = std::iter::once("punctual doctor").chain(options.iter().map(String::as_str));
     Run {
         command: command.collect::<Vec<_>>().join(" "),
         machine,
         warnings,
         disturbance,
+        beside,
         other: BTreeMap::new(),
         ..run.clone()
     }
@@ -232,7 +268,7 @@ mod tests {
             (
                 Verdict::TooBusy,
                 Ground::FewWaits(3),
-                "others had the CPU, or a quota kept it, as the warnings say; 3 waits are too few for a median",
+                "others or a hypervisor had the CPU, or a quota kept it, as the warnings say; 3 waits are too few for a median",
             ),
             (
                 Verdict::Inconclusive,
@@ -247,7 +283,7 @@ mod tests {
 
     #[test]
     fn names_and_paths_do_not_pass() {
-        let mut run = Run {
+        let mut run: Run = Run {
             command: "punctual doctor --share /home/mary/x.json".to_owned(),
             ..Run::default()
         };
@@ -272,11 +308,24 @@ mod tests {
             }],
             ..Disturbance::default()
         };
+        let line = "echo max | sudo tee /sys/fs/cgroup/user.slice/mary.service/cpu.max";
+        run.beside.doctor = Some(Diagnosis {
+            advice: vec![Advice {
+                line: line.to_owned(),
+                path: line.split(' ').next_back().map(str::to_owned),
+                ..Advice::default()
+            }],
+            ..Diagnosis::default()
+        });
         run.warnings = disturbed(&disturbance);
         run.disturbance = Some(disturbance);
         let shared = anonymous(&run, &["--quick".to_owned()]);
         let text = shared.to_json();
         assert!(!text.to_lowercase().contains("mary"), "{text}");
+        assert!(
+            text.contains("sudo tee /sys/fs/cgroup/GROUP/cpu.max"),
+            "{text}"
+        );
         assert!(text.contains("6.1.0-18-amd64") && text.contains("A CPU"));
         assert!(text.contains("had 50 % of CPU 1") && !text.contains("4711"));
         assert_eq!(shared.command, "punctual doctor --quick");

@@ -3,7 +3,7 @@
 
 use punctual_core::Nanos;
 use punctual_core::setting::Throttling;
-use punctual_record::{Fact, HostFacts, NoRule, Situation, System, Throttled, Untold};
+use punctual_record::{Disturbance, Fact, HostFacts, NoRule, Situation, System, Throttled, Untold};
 
 use crate::warnings::quota_in_words;
 
@@ -40,6 +40,10 @@ pub(super) fn no_prediction(why: &NoRule, situation: &Situation) -> String {
         }
         (NoRule::System, System::Other(name)) => format!("punctual knows no timer rule of {name}"),
         (NoRule::System, _) => "the system is not known".to_owned(),
+        (NoRule::Scheduler(name), _) => format!(
+            "this kernel has a scheduler that no model is of, as {name} tells; it is not predicted as the mainline \
+             of its number"
+        ),
         (NoRule::Slack, _) => "Linux did not tell the timer slack".to_owned(),
         (NoRule::Build, _) => match situation.build() {
             Some(build) => format!("punctual has no model of Windows build {build}"),
@@ -143,15 +147,19 @@ fn windows(situation: &Situation) -> String {
     text
 }
 
-/// The facts that decide, and those that are not told.
-pub(super) fn facts(situation: &Situation) -> (Vec<Fact>, Vec<Untold>) {
+/// The facts that decide, and those that are not told. What happened while it was measured shows
+/// whether a quota is enforced.
+pub(super) fn facts(
+    situation: &Situation,
+    disturbance: Option<&Disturbance>,
+) -> (Vec<Fact>, Vec<Untold>) {
     let mut list = List {
         is_model: situation.model.is_some(),
         ..List::default()
     };
     list.add("model", situation.model.as_ref());
     match situation.system {
-        System::Linux => of_linux(situation, &mut list),
+        System::Linux => of_linux(situation, disturbance, &mut list),
         System::Windows => of_windows(situation, &mut list),
         System::MacOs => list.lacks(
             "latency tier",
@@ -163,7 +171,7 @@ pub(super) fn facts(situation: &Situation) -> (Vec<Fact>, Vec<Untold>) {
     (list.facts, list.untold)
 }
 
-fn of_linux(situation: &Situation, list: &mut List) {
+fn of_linux(situation: &Situation, disturbance: Option<&Disturbance>, list: &mut List) {
     let host = &situation.host;
     list.add("timer slack", host.slack)
         .or("prctl(PR_GET_TIMERSLACK) failed");
@@ -192,7 +200,7 @@ fn of_linux(situation: &Situation, list: &mut List) {
     let steal = stolen.map(|it| format!("{it:.2} % of the time of all CPUs since the start"));
     list.add("steal", steal)
         .or("the kernel does not tell, or counts more than the time since the start allows");
-    list.add("cgroup quota", quota_of(situation));
+    list.add("cgroup quota", quota_of(situation, disturbance));
     list.add("idle driver", host.cpuidle_driver.as_ref())
         .or("there is no readable /sys/devices/system/cpu/cpuidle/current_driver");
     let halt_poll = host.halt_poll.map(|poll| match poll.is_zero() {
@@ -218,18 +226,30 @@ fn of_linux(situation: &Situation, list: &mut List) {
 }
 
 /// The quota, and how it stopped this process and those beside it in its group.
-fn quota_of(situation: &Situation) -> Option<String> {
+fn quota_of(situation: &Situation, disturbance: Option<&Disturbance>) -> Option<String> {
     let throttled = situation.throttled;
-    let Some(quota) = situation.quota.map(quota_in_words) else {
+    let Some(quota) = situation.quota else {
         return throttled.map(|_| "none".to_owned());
     };
-    Some(match throttled {
-        Some(Throttled { periods, time_ns }) if periods > 0 => format!(
-            "{quota}; it has stopped this group in {periods} periods, for {} in all",
+    let is_stub = disturbance.is_some_and(Disturbance::is_quota_a_stub);
+    let what = match throttled {
+        Some(Throttled {
+            periods, time_ns, ..
+        }) if periods > 0 => format!(
+            "; it has stopped this group in {periods} periods, for {} in all",
             Nanos::new(time_ns)
         ),
-        _ => quota,
-    })
+        _ if situation.binding_quota().is_none() => {
+            "; no less than the CPUs have that this process may use, so it cannot stop it"
+                .to_owned()
+        }
+        _ if is_stub => {
+            "; the kernel counts no periods of it (cpu.stat), so nothing seems to enforce it"
+                .to_owned()
+        }
+        _ => String::new(),
+    };
+    Some(quota_in_words(quota) + &what)
 }
 
 /// What `/dev/cpu_dma_latency` answers while nobody asks for less
@@ -383,7 +403,7 @@ mod tests {
             system: System::Linux,
             ..situation.clone()
         };
-        let (facts, _) = facts(&situation);
+        let (facts, _) = facts(&situation, None);
         let found = facts.into_iter().find(|fact| fact.name == name);
         found.map(|fact| fact.value)
     }
@@ -409,10 +429,13 @@ mod tests {
             situation.host.preemption_mode = mode.map(str::to_owned);
             assert_eq!(fact(&situation, "preemption").as_deref(), said);
         }
-        let (_, untold) = facts(&Situation {
-            system: System::Linux,
-            ..Situation::default()
-        });
+        let (_, untold) = facts(
+            &Situation {
+                system: System::Linux,
+                ..Situation::default()
+            },
+            None,
+        );
         assert!(untold.iter().any(|untold| untold.name == "preemption"));
     }
 
@@ -433,11 +456,37 @@ mod tests {
         situation.throttled = Some(Throttled {
             periods: 3,
             time_ns: 240_000_000,
+            periods_counted: None,
         });
         assert_eq!(
             fact(&situation, "cgroup quota").unwrap(),
             format!("{quota}; it has stopped this group in 3 periods, for 240 ms in all")
         );
+        situation.throttled = Some(Throttled::default());
+        let said = |cpus, seen: &Disturbance| {
+            let mut situation = situation.clone();
+            situation.host.logical_cpus = Some(cpus);
+            quota_of(&situation, Some(seen)).unwrap()
+        };
+        let mut situation_of_2 = situation.clone();
+        situation_of_2.quota = Some(CpuQuota {
+            time_ns: 200_000_000,
+            period_ns: 100_000_000,
+        });
+        let seen = Disturbance {
+            elapsed_ns: 4_000_000_000,
+            quota: situation.quota,
+            throttled: Some(Throttled {
+                periods_counted: Some(0),
+                ..Throttled::default()
+            }),
+            ..Disturbance::default()
+        };
+        assert!(said(2, &seen).ends_with("so nothing seems to enforce it"));
+        assert_eq!(said(2, &Disturbance::default()), quota);
+        situation_of_2.host.logical_cpus = Some(2);
+        let above = quota_of(&situation_of_2, None).unwrap();
+        assert!(above.ends_with("so it cannot stop it"), "{above}");
         situation.stolen_fraction = Some(0.031);
         assert!(fact(&situation, "steal").unwrap().starts_with("3.10 %"));
         for (state, says) in [

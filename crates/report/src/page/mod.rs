@@ -4,6 +4,10 @@
 //! without scripts, and is the same to the byte for the same Runs. The script adds what is
 //! under the pointer, and hides and shows what the legend names.
 
+pub(crate) mod picture;
+
+use std::collections::BTreeSet;
+
 use punctual_record::compare::Comparison;
 use punctual_record::{Run, RunRow, Warning, visible};
 
@@ -20,7 +24,7 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// What the browser may run of the page, by SHA-256 in base 64: so nothing that a Run brings
 /// along.
-const STYLE_HASH: &str = "u5TqwXllKFrZ1+YCLHqsTMBrEQRUk1+O4u0PNUU27nI=";
+const STYLE_HASH: &str = "zmxqfrCHkWqODRfS0gjtGkYJ0il3uZ8eBAW/haCi6rM=";
 const SCRIPT_HASH: &str = "MOQGBbuDHBBoKdS7BXmdyOXeG3fu+6vLSxavoBjeiSE=";
 
 /// The figures of a page are no larger together: those that do not fit are named.
@@ -36,6 +40,9 @@ const MOST_CHARACTERS: usize = 1_000;
 #[derive(Clone, Debug)]
 pub struct Page {
     command: String,
+    /// Where and when the Runs were measured.
+    machines: Vec<String>,
+    days: BTreeSet<String>,
     answers: String,
     bodies: String,
     markdown: String,
@@ -48,6 +55,8 @@ impl Page {
     pub fn new(command: &str) -> Self {
         Self {
             command: command.to_owned(),
+            machines: vec![],
+            days: BTreeSet::new(),
             answers: String::new(),
             bodies: String::new(),
             markdown: String::new(),
@@ -58,37 +67,87 @@ impl Page {
 
     /// Adds a Run: its answer above, its figures and tables below.
     pub fn add<R: Report>(&mut self, run: &Run<R>) {
+        // It is the same whatever terminal there is.
+        prose::within_columns(None, || self.add_run(run));
+    }
+
+    fn add_run<R: Report>(&mut self, run: &Run<R>) {
         let run = harmless(run);
         self.runs += 1;
+        self.measured(&run);
         let id = format!("run-{}", self.runs);
         let verdict = verdict(&run);
         let heading = verdict.as_ref().map(|verdict| &verdict.heading);
         let title = text(heading.unwrap_or(&run.command));
-        self.answers +=
-            &format!("<section class=\"answer\">\n<h3><a href=\"#{id}\">{title}</a></h3>\n");
-        match &verdict {
+        let mut figures = R::figures(&run);
+        // Where there is no small picture, the first of the figures.
+        let picture = R::glance(&run).or_else(|| {
+            let is_small = figures
+                .first()
+                .is_some_and(|first| first.svg.len() <= self.left);
+            let first = is_small.then(|| figures.remove(0))?;
+            self.left -= first.svg.len();
+            Some(figure(&first))
+        });
+        let (said, told) = match &verdict {
             Some(verdict) => {
-                self.answers += &answer(verdict);
-                self.markdown += &format!("{}\n", verdict.markdown());
+                self.markdown += &format!("{}\n", without_commands(&verdict.markdown()));
+                (sentences(verdict, &id), overview(verdict))
             }
-            None => self.answers += "<p>Its figures and tables are below.</p>\n",
-        }
-        self.answers += "</section>\n";
+            None => (
+                "<p>Its figures and tables are below.</p>\n".to_owned(),
+                String::new(),
+            ),
+        };
+        // Where there is room, the picture is beside the others; elsewhere between them.
+        self.answers += &format!(
+            "<section class=\"answer\">\n<h3><a href=\"#{id}\">{title}</a></h3>\n<div class=\"beside\">\n\
+             <div class=\"said\">\n{said}</div>\n<div class=\"seen\">\n{}</div>\n<div class=\"told\">\n{told}\
+             <p class=\"faint\"><a href=\"#{id}\">The facts and all numbers</a></p>\n</div>\n</div>\n</section>\n",
+            picture.unwrap_or_default()
+        );
 
         self.bodies += &format!("<section id=\"{id}\">\n<h2>{title}</h2>\n");
         let head = format!("<pre>{}</pre>", lines(&R::head(&run)));
         self.bodies += &scrolled(&format!("About {title}"), &head);
-        self.bodies += &warnings(&run);
-        self.figures(&R::figures(&run));
+        self.bodies += &format!("<div id=\"{id}-warnings\">\n{}</div>\n", warnings(&run));
+        self.figures(&figures);
         self.sections(&R::sections(&run));
         self.bodies += "</section>\n";
+    }
+
+    fn measured<R: RunRow>(&mut self, run: &Run<R>) {
+        let machine = run.machine.in_words();
+        if !self.machines.contains(&machine) {
+            self.machines.push(machine);
+        }
+        // A date and a time in UTC, as 2026-11-26T15:21:56Z.
+        let day = run.started_at.as_ref().and_then(|at| at.split('T').next());
+        self.days.extend(day.map(str::to_owned));
+    }
+
+    /// The machines, and the days.
+    fn of_what(&self) -> String {
+        const MACHINES: usize = 3;
+        let shown = &self.machines[..self.machines.len().min(MACHINES)];
+        let mut machines = shown.join("; ");
+        if let Some(more) = self.machines.len().checked_sub(MACHINES).filter(|n| *n > 0) {
+            machines += &format!(" and {more} more");
+        }
+        let days = match (self.days.first(), self.days.last()) {
+            (Some(first), Some(last)) if first != last => format!("{first} to {last}"),
+            (Some(day), _) => day.clone(),
+            _ => String::new(),
+        };
+        prose::list([machines, days].into_iter().filter(|it| !it.is_empty()))
     }
 
     /// Adds Runs beside each other; `more` are the tables of other products than waiting.
     pub fn compare(&mut self, compared: &Comparison, more: &[Compared]) {
         self.bodies += "<section id=\"side-by-side\">\n<h2>Side by side</h2>\n";
         self.figures(&comparison_figures(compared));
-        self.sections(&comparison_sections(compared, more));
+        let sections = prose::within_columns(None, || comparison_sections(compared, more));
+        self.sections(&sections);
         self.bodies += "</section>\n";
     }
 
@@ -105,14 +164,11 @@ impl Page {
                 continue;
             }
             self.left -= figure.svg.len();
-            self.bodies += &format!(
-                "<figure>{}</figure>\n",
-                scrolled(&format!("Figure {}", text(&figure.name)), &figure.svg)
-            );
+            self.bodies += &self::figure(figure);
         }
         if !left_out.is_empty() {
             self.bodies += &paragraph(&format!(
-                "Not shown, to keep the page small: {}. --plots DIR of the command draws them.",
+                "Not shown, to keep the page small: {}.",
                 left_out.join(", ")
             ));
         }
@@ -132,7 +188,10 @@ impl Page {
                         rows,
                         words,
                     } = cells;
-                    let words: String = words.iter().map(|words| paragraph(words)).collect();
+                    let words = words
+                        .iter()
+                        .map(|words| paragraph(&without_commands(words)));
+                    let words: String = words.collect();
                     (title.as_str(), table(title, groups, head, rows) + &words)
                 }
                 None => {
@@ -162,14 +221,23 @@ impl Page {
                 escaped(markdown)
             ),
         };
+        let of_what = self.of_what();
         format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"{csp}\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <title>punctual report</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n\
-             <h1>How punctual is it?</h1>\n\
+             <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n\
+             <h1>How punctual is it?</h1>\n{}\
              <p class=\"faint\">Made by <code>{}</code>, version {}.</p>\n{}{}{markdown}</main>\n\
              <script>{SCRIPT}</script>\n</body>\n</html>\n",
+            text(&match of_what.is_empty() {
+                true => "punctual report".to_owned(),
+                false => format!("punctual: {of_what}"),
+            }),
+            prose::when(!of_what.is_empty(), || format!(
+                "<p class=\"what\">{}</p>\n",
+                text(&of_what)
+            )),
             text(&self.command),
             env!("CARGO_PKG_VERSION"),
             self.answers,
@@ -203,6 +271,21 @@ fn without_folders(command: &str) -> String {
     prose::last_parts(words.into_iter(), " ")
 }
 
+/// Words for a reader who has a page and no command: without the sentences that name an option of
+/// it.
+fn without_commands(words: &str) -> String {
+    let words = words.replace(": --full", "");
+    let is_option = |word: &str| word.trim_start_matches(['(', '`']).starts_with("--");
+    let lines = words.split('\n').map(|line| {
+        let sentences = line.split_inclusive(". ");
+        let kept: String = sentences
+            .filter(|sentence| !sentence.split(' ').any(is_option))
+            .collect();
+        kept.trim_end().to_owned()
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// Text in HTML, on one line and not endless.
 fn text(text: &str) -> String {
     escaped(&prose::cut(visible(text).into_owned(), MOST_CHARACTERS))
@@ -225,23 +308,44 @@ fn scrolled(name: &str, html: &str) -> String {
     )
 }
 
-fn answer(verdict: &Verdict) -> String {
-    let sentences = verdict.sentences.iter();
-    let mut html: String = sentences
-        .map(|words| format!("<p>{}</p>\n", text(words)))
-        .collect();
-    if let Some(overview) = &verdict.overview {
-        html += &table(&verdict.heading, &[], &overview.head, &overview.rows);
-        html += &paragraph(&overview.caption);
-    }
-    html + &paragraph(&verdict.next)
+fn figure(figure: &Figure) -> String {
+    format!(
+        "<figure>{}</figure>\n",
+        scrolled(&format!("Figure {}", text(&figure.name)), &figure.svg)
+    )
+}
+
+/// The sentences of an answer. What to do next is for who has the command.
+fn sentences(verdict: &Verdict, id: &str) -> String {
+    let sentences = verdict.sentences.iter().map(|words| {
+        let words = text(&without_commands(words));
+        // How many more warnings there are.
+        match words.rsplit_once(" (") {
+            Some((first, more)) if more.ends_with(" more)") => format!(
+                "<p>{first} (<a href=\"#{id}-warnings\">{}</a>)</p>\n",
+                more.trim_end_matches(')')
+            ),
+            _ => format!("<p>{words}</p>\n"),
+        }
+    });
+    sentences.collect()
+}
+
+fn overview(verdict: &Verdict) -> String {
+    let Some(overview) = &verdict.overview else {
+        return String::new();
+    };
+    table(&verdict.heading, &[], &overview.head, &overview.rows)
+        + &paragraph(&without_commands(&overview.caption))
 }
 
 fn warnings<R: RunRow>(run: &Run<R>) -> String {
     let all = all_warnings(run).into_iter();
     all.map(|Warning { what, remedy }| {
-        let any = !remedy.is_empty();
-        let remedy = prose::when(any, || paragraph(&format!("Remedy: {remedy}")));
+        let [what, remedy] = [what, remedy].map(|words| without_commands(&words));
+        let remedy = prose::when(!remedy.is_empty(), || {
+            paragraph(&format!("Remedy: {remedy}"))
+        });
         let what = text(&what);
         format!("<div class=\"warning\"><p>Warning: {what}</p>{remedy}</div>\n")
     })
@@ -249,6 +353,9 @@ fn warnings<R: RunRow>(run: &Run<R>) -> String {
 }
 
 fn table(title: &str, groups: &[(String, usize)], head: &[String], rows: &[Vec<String>]) -> String {
+    let names: Vec<String> = (head.iter())
+        .map(|name| name.lines().map(text).collect::<Vec<_>>().join(" "))
+        .collect();
     let mut html = String::new();
     if !groups.is_empty() {
         html += "<tr><td></td>";
@@ -260,24 +367,37 @@ fn table(title: &str, groups: &[(String, usize)], head: &[String], rows: &[Vec<S
         }
         html += "</tr>";
     }
-    html += "<tr>";
-    for name in head {
-        let name: Vec<String> = name.lines().map(text).collect();
-        html += &match name.concat().trim() {
+    html += "<tr role=\"row\">";
+    for name in &names {
+        html += &match name.trim() {
             // A head without words is none for screen readers either.
             "" => "<td></td>".to_owned(),
-            _ => format!("<th scope=\"col\">{}</th>", name.join(" ")),
+            name => format!("<th scope=\"col\" role=\"columnheader\">{name}</th>"),
         };
     }
+    // Of a group with its name.
+    let name_of = |i: usize| {
+        let mut first = 1;
+        let group = groups.iter().find(|(_, columns)| {
+            first += columns;
+            i < first
+        });
+        let name = names.get(i).map_or("", String::as_str);
+        group.map_or_else(
+            || name.to_owned(),
+            |(group, _)| format!("{}, {name}", text(group)),
+        )
+    };
     let mut body = String::new();
     for row in rows.iter().take(MOST_ROWS) {
-        body += "<tr>";
+        body += "<tr role=\"row\">";
         for (i, cell) in row.iter().enumerate() {
             let cell: Vec<String> = cell.lines().map(text).collect();
             let cell = cell.join(" ");
             body += &match i {
-                0 => format!("<th scope=\"row\">{cell}</th>"),
-                _ => format!("<td>{cell}</td>"),
+                0 => format!("<th scope=\"row\" role=\"rowheader\">{cell}</th>"),
+                // Where a phone has no room for columns, it stands before the cell.
+                i => format!("<td role=\"cell\" data-h=\"{}\">{cell}</td>", name_of(i)),
             };
         }
         body += "</tr>\n";
@@ -293,7 +413,8 @@ fn table(title: &str, groups: &[(String, usize)], head: &[String], rows: &[Vec<S
         false => "",
     };
     let table = format!(
-        "<table{class}>\n<thead>{html}</tr></thead>\n<tbody>\n{body}</tbody></table>\n{more}"
+        "<table role=\"table\"{class}>\n<thead role=\"rowgroup\">{html}</tr></thead>\n<tbody role=\"rowgroup\">\n\
+         {body}</tbody></table>\n{more}"
     );
     scrolled(&text(title), &table)
 }

@@ -9,7 +9,6 @@ use punctual_record::compare::{
 };
 use punctual_record::published::{Published, Statistic};
 
-use super::WIDTH;
 use super::cells::Section;
 use super::table::{Cell as Shown, Table, Why};
 use crate::{prose, select, units};
@@ -348,7 +347,7 @@ fn section(
                 .any(|cell| cell.oversubscribed)
                 .then_some(OVERSUBSCRIBED),
         )
-        .within(WIDTH);
+        .within(super::width());
     Some(table.section())
 }
 

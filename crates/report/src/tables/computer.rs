@@ -4,7 +4,6 @@
 use punctual_record::experiment::{Cause, Doctor, Hiccup, Watch};
 use punctual_record::{Diagnosis, Punctuality, Run, Verdict};
 
-use super::WIDTH;
 use super::cells::Section;
 use super::columns::{
     CPU, MAX, MEAN, MISSED, N, P50, P90, P99, P999, PREDICTED, QUEUED, STOLEN, SUBJECT, named,
@@ -34,7 +33,7 @@ pub(crate) fn doctor(run: &Run, diagnosis: &Diagnosis) -> Vec<Section> {
             verdict.map_or(REFERENCE, Verdict::name).to_owned()
         })
         .captions(captions(diagnosis, &measurements))
-        .within(WIDTH);
+        .within(super::width());
     let verdicts = Some(verdicts(&measurements)).filter(|words| !words.is_empty());
     std::iter::once(table.section())
         .chain(verdicts.map(Section::from))

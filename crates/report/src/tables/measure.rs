@@ -3,7 +3,6 @@
 use punctual_record::experiment::{Clocks, Cores, Gap, Lengths, Load, Sleep, Timers, Yield};
 use punctual_record::{Measurement, Mode, Run};
 
-use super::WIDTH;
 use super::cells::Section;
 use super::columns::{
     MAX, MEAN, N, P50, P90, P99, QUEUED, STOLEN, SUBJECT, counted, named, typical,
@@ -162,8 +161,8 @@ fn rounds_of(name: &str, arming: &str, group: &[Row<'_, Timers>]) -> Section {
         .captions(group.iter().any(several).then_some(
             "The mean of several lengths is a length that no sleep may have had.",
         ));
-    match table.width() > WIDTH {
-        true => table.within(WIDTH).section(),
+    match table.width() > super::width() {
+        true => table.within(super::width()).section(),
         false => table.section(),
     }
 }
@@ -240,7 +239,8 @@ fn in_lines_that_fit<'t, R: 't>(
     table: impl Fn(&[f64]) -> Table<'t, R>,
 ) -> Vec<Section> {
     let tables = |each: usize| lengths.chunks(each).map(&table).collect::<Vec<_>>();
-    let fits = |tables: &Vec<Table<'_, R>>| tables.iter().all(|table| table.width() <= WIDTH);
+    let fits =
+        |tables: &Vec<Table<'_, R>>| tables.iter().all(|table| table.width() <= super::width());
     let mut parts = (1..lengths.len()).map(|parts| tables(lengths.len().div_ceil(parts)));
     let tables = parts.find(fits).unwrap_or_else(|| tables(1));
     tables.into_iter().map(Table::section).collect()

@@ -10,6 +10,7 @@ pub(crate) mod columns;
 mod comparison;
 mod computer;
 mod cost;
+mod layout;
 mod measure;
 mod scenario;
 pub mod table;
@@ -24,10 +25,16 @@ pub(crate) use cost::ratio_within;
 pub(crate) use measure::{clocks, cores, gap, growth, load, sleep, timers, yields};
 pub(crate) use scenario::{expectations, scenario};
 
+use crate::prose;
 use table::Table;
 
-/// What a terminal and a page hold.
-pub const WIDTH: usize = 120;
+/// What a page holds.
+const WIDTH: usize = 120;
+
+/// What a page holds, or the terminal that it is for, if that is less.
+pub fn width() -> usize {
+    prose::columns().map_or(WIDTH, |columns| columns.min(WIDTH))
+}
 
 /// A table of words: the title, the head, and the rows, with cells broken so
 /// that no line is longer than 120 characters.
@@ -39,7 +46,7 @@ pub fn table(title: &str, head: &[&str], rows: impl IntoIterator<Item = Vec<Stri
         .each(columns, |row, i| {
             row.get(*i).map_or("", String::as_str).to_owned()
         })
-        .within(WIDTH)
+        .within(width())
         .section()
         .text
 }

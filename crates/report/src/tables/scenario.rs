@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use punctual_record::experiment::{Range, ScenarioComputer, ScenarioThreads, Tail};
 use punctual_record::{Expectation, Measurement, Mode};
 
-use super::WIDTH;
 use super::cells::Section;
 use super::table::{Cell, Column, Table, Why};
 use crate::select::{self, Row, model, phase};
@@ -113,7 +112,7 @@ fn laid_out<'r, E>(
         phases.sort_by_key(|(_, of_phase)| index(of_phase[0].m));
         for most in (0..=SPARE_MAX).rev() {
             let table = models_beside(title, group, &phases, columns, most);
-            if table.width() <= WIDTH {
+            if table.width() <= super::width() {
                 let counts = (n != "0" && !table.has("n")).then(|| counts.clone());
                 return table.captions(counts).ending(read).section();
             }

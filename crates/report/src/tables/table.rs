@@ -38,7 +38,8 @@ use std::rc::Rc;
 
 use punctual_record::Measurement;
 
-use super::cells::{Cells, Layout, Section};
+use super::cells::{Cells, Section};
+use super::layout::{self, Layout};
 
 /// Why a value is missing: where that stands among the reasons below a table, and what it is.
 /// Those of other products come after these.
@@ -416,11 +417,9 @@ impl<'a, R> Table<'a, R> {
         self.columns.iter().any(|column| column.head == head)
     }
 
-    /// How wide it is.
+    /// How wide it is with no cell broken.
     pub fn width(&self) -> usize {
-        let table = self.cells().laid_out(self.layout);
-        let mut lines = table.lines();
-        lines.next().map_or(0, |line| line.chars().count())
+        layout::width(&self.cells(), self.layout)
     }
 
     pub(crate) fn cells(&self) -> Cells {

@@ -18,16 +18,16 @@ pub(super) fn doctor(run: &Run) -> Option<Verdict> {
     let diagnosis = run.beside.doctor.as_ref()?;
     let rows = select::of_run::<Doctor>(run);
     let mut sentences: Vec<String> = plain(run, &rows).map(in_words).into_iter().collect();
-    // What it is, and why it is so here; the rest is what else it lets happen.
-    sentences.extend(sentences_of(&diagnosis.rule, 2));
+    let is_busy = (run.disturbance.as_ref()).is_some_and(Disturbance::is_too_busy);
+    if !is_busy {
+        // What it is, and why it is so here; the rest is what else it lets happen. On a busy
+        // computer it explains little.
+        sentences.extend(sentences_of(&diagnosis.rule, 2));
+    }
     if let Some(why) = &diagnosis.no_prediction {
         sentences.push(format!("Nothing is predicted: {why}."));
     }
     let advice = &diagnosis.advice;
-    let is_busy = run
-        .disturbance
-        .as_ref()
-        .is_some_and(Disturbance::is_too_busy);
     sentences.push(match advice.first() {
         Some(advice) => helps(advice, is_busy),
         None if plain(run, &rows).is_some_and(|row| row.m.late_ns.early > 0) => {
@@ -37,9 +37,11 @@ pub(super) fn doctor(run: &Run) -> Option<Verdict> {
         None => "Nothing that was checked would make these waits better.".to_owned(),
     });
     let next = match advice.first() {
-        Some(advice) => format!("Next: {}", advice.line),
-        None => "Next: punctual bench says which way to wait costs least here.".to_owned(),
+        Some(_) => "Next:",
+        None => "Next: punctual bench says which way to wait costs least here.",
     };
+    // Without its comment.
+    let line = |advice: &Advice| advice.line.split("  #").next().map(str::to_owned);
     let n = advice.len();
     let more = prose::when(n > 1, || format!(" and {n} pieces of advice"));
     let table = Table::new("", &rows)
@@ -52,7 +54,11 @@ pub(super) fn doctor(run: &Run) -> Option<Verdict> {
         .column("verdict", |row| {
             row.of.verdict.map_or(tables::REFERENCE, Judged::name)
         });
-    Some(Verdict::new(sentences, next).told(
+    let verdict = Verdict {
+        line: advice.first().and_then(line),
+        ..Verdict::new(sentences, next)
+    };
+    Some(verdict.told(
         table,
         format!(
             "late: the median; *: the least. predicted: if waking up cost nothing. {}: only to compare with. --full has \
@@ -83,8 +89,7 @@ fn in_words(row: &Row<'_, Doctor>) -> String {
     let predicted = units::duration(predicted);
     if row.of.verdict == Some(Judged::TooBusy) {
         return format!(
-            "{begin}. The timer rule in force predicts {predicted} of that; the rest is due to others or to waking up: \
-             this computer was too busy to tell."
+            "{begin}; the timer rule in force predicts {predicted}. This computer was too busy to tell more."
         );
     }
     let verdict = match row.of.verdict {
@@ -116,9 +121,10 @@ fn helps(advice: &Advice, is_busy: bool) -> String {
     let end = ends.into_iter().filter_map(|end| advice.what.find(end));
     let what = &advice.what[..end.min().unwrap_or(advice.what.len())];
     let [what, expected] = [what, &advice.expected].map(|words| words.trim_end_matches('.'));
-    let begin = match is_busy {
-        true => "First, as that makes waits late whatever the rule",
-        false => "What helps most",
+    let begin = match advice.gain_ns {
+        None if is_busy => "First, as that makes waits late whatever the rule",
+        None => "What may help",
+        Some(_) => "What helps most",
     };
     format!("{begin}: {what} ({expected}).")
 }
@@ -180,7 +186,8 @@ pub(super) fn watch(run: &Run) -> Option<Verdict> {
                 .max()
                 .map(units::duration)
         });
-    Some(Verdict::new(sentences, next_of(most, of)).told(table, HOW_NAMED))
+    let quieter = (run.disturbance.as_ref()).and_then(|seen| seen.quieter_cpu);
+    Some(Verdict::new(sentences, next_of(most, of, quieter)).told(table, HOW_NAMED))
 }
 
 /// Whether it was noisy: how many deadlines were missed, and how many served too late.
@@ -220,14 +227,19 @@ fn causes(of: &Watch) -> Vec<(u64, Cause, &'static str)> {
 }
 
 /// What to do about the most frequent one.
-fn next_of(most: Option<Cause>, of: &Watch) -> &'static str {
-    match most {
+fn next_of(most: Option<Cause>, of: &Watch, quieter: Option<usize>) -> String {
+    let next = match most {
         Some(Cause::Throttled) => {
-            "Next: raise the quota of its cgroup (cpu.max); punctual doctor says what is in force."
+            "Next: punctual doctor says which quota is in force, and how to lift it."
         }
         Some(Cause::Queued) => {
-            "Next: stop what had the CPU, or watch another CPU with --cpu N; punctual measure load says what a raised \
-             priority brings."
+            return match quieter {
+                Some(cpu) => format!(
+                    "Next: stop what had the CPU, or watch a quieter one: punctual watch --cpu {cpu}"
+                ),
+                None => "Next: stop what had the CPU; punctual measure load says what a raised priority brings."
+                    .to_owned(),
+            };
         }
         Some(Cause::Stolen) => {
             "Next: the host of this virtual machine is busy: nothing in here helps. --full has each hiccup."
@@ -240,7 +252,8 @@ fn next_of(most: Option<Cause>, of: &Watch) -> &'static str {
         None => {
             "Next: punctual bench says which way to wait costs least here; --full has the histogram."
         }
-    }
+    };
+    next.to_owned()
 }
 
 #[cfg(test)]
@@ -279,6 +292,7 @@ mod tests {
             expected: "1 ms late".to_owned(),
             gain_ns: Some(13_600_000),
             line: "timeBeginPeriod(1);".to_owned(),
+            path: None,
         };
         let verdict = doctor(&diagnosed(Some(Judged::Agrees), vec![advice])).unwrap();
         assert_eq!(
@@ -290,7 +304,8 @@ mod tests {
                 "What helps most: Ask for 1 ms (1 ms late).",
             ]
         );
-        assert_eq!(verdict.next, "Next: timeBeginPeriod(1);");
+        assert_eq!(verdict.next, "Next:");
+        assert_eq!(verdict.line.as_deref(), Some("timeBeginPeriod(1);"));
     }
 
     #[test]
@@ -308,13 +323,12 @@ mod tests {
         });
         let busy = doctor(&run).unwrap();
         assert!(
-            busy.sentences[0].ends_with(
-                "predicts 14.6 ms of that; the rest is due to others or to waking up: this computer was too busy to tell."
-            ),
+            busy.sentences[0]
+                .ends_with("predicts 14.6 ms. This computer was too busy to tell more."),
             "{busy:?}"
         );
         assert_eq!(
-            busy.sentences[2],
+            busy.sentences[1],
             "First, as that makes waits late whatever the rule: Close what else runs on this CPU (others had 93 % of it \
              meanwhile)."
         );

@@ -130,7 +130,10 @@ fn cores(run: &Run) -> Option<Verdict> {
         .told([named("CPU", SUBJECT)])
         .column("type", |row| row.of.core_type.clone())
         .told([named("late p50", P50), P99, MAX]);
-    let next = format!("Next: punctual bench --cpu N measures on one of them; {TABLES}");
+    let next = format!(
+        "Next: punctual bench --cpu {} measures on the one that is least late; {TABLES}",
+        least.1.trim_start_matches("CPU ")
+    );
     Some(Verdict::new(vec![sentence], next).told(
         table,
         format!(

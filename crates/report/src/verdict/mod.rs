@@ -15,8 +15,9 @@ mod scenario;
 pub use compare::comparison_verdict;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
-use punctual_record::{Measurement, Run, RunRow, visible};
+use punctual_record::{LIBRARY, Measurement, Run, RunRow, visible};
 
 use crate::tables::Cells;
 use crate::tables::table::Table;
@@ -33,6 +34,8 @@ pub struct Verdict {
     pub overview: Option<Overview>,
     /// What to do next, with a command.
     pub next: String,
+    /// A line to copy behind that, if there is one: it is never broken.
+    pub line: Option<String>,
 }
 
 /// The table of a verdict.
@@ -143,6 +146,10 @@ fn typical_in_words(m: &Measurement) -> Option<String> {
 
 /// The lines of a screen that are the verdict's; the last has the prompt.
 const LINES: usize = 23;
+/// Of a table so many lines are there in any case; more where the terminal is narrow, as there is
+/// no screen that all has room on.
+const FEWEST: usize = 3;
+const FEWEST_OF_NARROW: usize = 9;
 /// A verdict is no wider, whatever the terminal.
 const WIDTH: usize = 80;
 /// And no narrower: lines are broken by the terminal then.
@@ -203,13 +210,30 @@ impl Verdict {
         };
         let mut above = prose::when(!self.heading.is_empty(), || wrapped(&self.heading) + "\n");
         above.extend(self.sentences.iter().map(|it| wrapped(it)));
-        let next = wrapped(&self.next);
+        let next = match &self.line {
+            None => wrapped(&self.next),
+            Some(line) => {
+                let fits = prose::width(&self.next) + 1 + prose::width(line) <= width;
+                match fits {
+                    true => format!("{} {line}\n", self.next),
+                    false => format!("{}{}", wrapped(&self.next), to_copy(line, width)),
+                }
+            }
+        };
         if let Some(overview) = &self.overview {
             let caption = wrapped(&overview.caption);
             let others = [&above, &caption, &next];
-            let taken: usize = others.iter().map(|part| part.lines().count()).sum();
+            // A longer line is broken by the terminal.
+            let high = |line: &str| prose::width(line).div_ceil(width).max(1);
+            let lines = others.iter().flat_map(|part| part.lines());
+            let taken: usize = lines.map(high).sum();
             // Two lines of head, and an empty one above the table and above what is next.
-            let room = LINES.saturating_sub(taken + 4);
+            let fewest = if width < WIDTH {
+                FEWEST_OF_NARROW
+            } else {
+                FEWEST
+            };
+            let room = LINES.saturating_sub(taken + 4).max(fewest);
             above += "\n";
             above += &overview.text(width, room);
             above += &caption;
@@ -242,47 +266,92 @@ impl Verdict {
 }
 
 impl Overview {
-    /// Lines of at most `width`, and besides the head at most so many.
+    /// Lines of at most `width`, and besides the head at most so many. Cells are broken for that, or
+    /// where there is no room for more lines, words are cut; only then are rows left out, and how
+    /// many is said. The best is never among them, and neither is the library.
     fn text(&self, width: usize, room: usize) -> String {
-        let cells = Cells {
-            head: self.head.clone(),
-            rows: self.rows.clone(),
-            ..Cells::default()
+        const HEAD: usize = 2;
+        let all = self.cells(|_| true);
+        // Names that are the same when they are cut say nothing.
+        let short = |cells: Cells| {
+            let names = |cells: &Cells| {
+                let names = cells.rows.iter().filter_map(|row| row.first().cloned());
+                names.collect::<BTreeSet<_>>().len()
+            };
+            let short = cells.shortened(width);
+            if names(&short) < names(&cells) {
+                cells
+            } else {
+                short
+            }
         };
-        let table = cells.lines();
-        let fits = |line: &str| line.chars().count() <= width;
-        // A list instead, each row in a paragraph.
-        let (head, rows): (usize, Vec<String>) = match table.lines().all(fits) {
-            true => (2, table.lines().map(|line| format!("{line}\n")).collect()),
-            false => (
-                0,
-                self.rows
-                    .iter()
-                    .map(|row| self.listed(row, width))
-                    .collect(),
-            ),
-        };
-        let lines = |rows: &[String]| rows.iter().map(|row| row.lines().count()).sum::<usize>();
-        if lines(&rows[head..]) <= room {
-            return rows.concat();
+        for cells in [all.clone(), short(all)] {
+            let text = cells.lines(width);
+            if text.lines().count() <= HEAD + room {
+                return text;
+            }
         }
-        let mut shown = head + 1;
-        while lines(&rows[head..=shown]) < room {
-            shown += 1;
+        let n = self.rows.len();
+        let mut order: Vec<usize> = (0..n).collect();
+        let library = self.rows.iter().position(|row| is_library(row));
+        order.sort_by_key(|i| !is_best(&self.rows[*i]) && Some(*i) != library);
+        let mut text = String::new();
+        // The most for which there is room, and one line says how many are missing.
+        for shown in (1..n).rev() {
+            let cells = short(self.cells(|i| order[..shown].contains(&i)));
+            text = format!("{}and {} more: --full\n", cells.lines(width), n - shown);
+            if text.lines().count() <= HEAD + room {
+                break;
+            }
         }
-        format!(
-            "{}and {} more: --full\n",
-            rows[..shown].concat(),
-            rows.len() - shown
-        )
+        text
     }
 
-    fn listed(&self, row: &[String], width: usize) -> String {
-        let cells = row.iter().zip(&self.head).skip(1);
-        let cells: Vec<String> = cells.map(|(cell, head)| format!("{head} {cell}")).collect();
-        let row = format!("{}: {}", row[0], cells.join("; "));
-        prose::lines(&row, width).join("\n") + "\n"
+    /// The rows that are so.
+    fn cells(&self, is: impl Fn(usize) -> bool) -> Cells {
+        let rows = self.rows.iter().enumerate();
+        Cells {
+            head: self.head.clone(),
+            rows: rows
+                .filter(|(i, _)| is(*i))
+                .map(|(_, row)| row.clone())
+                .collect(),
+            ..Cells::default()
+        }
     }
+}
+
+/// A command in lines that a shell takes for one, broken before its options.
+fn to_copy(line: &str, width: usize) -> String {
+    const INDENT: &str = "  ";
+    const GOES_ON: &str = " \\";
+    let room = width - INDENT.len() - GOES_ON.len();
+    let mut lines = vec![String::new()];
+    let mut options = line.split(" --");
+    let command = options.next().map(str::to_owned);
+    for part in command
+        .into_iter()
+        .chain(options.map(|option| format!(" --{option}")))
+    {
+        let last = lines.last_mut().expect("there is always a line");
+        match last.is_empty() || prose::width(last) + prose::width(&part) <= room {
+            true => last.push_str(&part),
+            false => lines.push(format!("{INDENT}{}", part.trim_start())),
+        }
+    }
+    let lines = lines.join(&format!("{GOES_ON}\n{INDENT}"));
+    format!("{INDENT}{lines}\n")
+}
+
+/// Whether a row has the sign of the best.
+fn is_best(row: &[String]) -> bool {
+    row.iter().any(|cell| cell.starts_with("* "))
+}
+
+/// Whether a row is the library's.
+fn is_library(row: &[String]) -> bool {
+    let is = |word: &str| word == LIBRARY || word.starts_with("adaptive");
+    row.first().is_some_and(|name| name.split(' ').any(is))
 }
 
 /// A text that is no markup in Markdown.
@@ -338,17 +407,95 @@ mod tests {
     }
 
     #[test]
-    fn narrow_terminals_get_a_list_and_no_cut_words() {
-        let text = many(2).text(30);
+    fn narrow_terminals_get_all_rows_and_no_cut_words() {
+        let text = many(3).text(30);
         assert!(
             text.lines().all(|line| line.chars().count() <= NARROWEST),
             "{text}"
         );
-        let list = many(2).overview.unwrap().text(25, 9);
-        assert!(
-            list.contains("subject 1: 60 Hz * 1.00\n[0.90..1.10]"),
-            "{list}"
+        for row in 0..3 {
+            assert!(text.contains(&format!("subject {row}")), "{text}");
+            assert!(text.contains(&format!("* {row}.00")), "{text}");
+        }
+    }
+
+    /// As it was on a busy computer: with one long cell the table became prose, in which rows went.
+    #[test]
+    fn a_long_cell_hides_no_row() {
+        let row = |name: &str, verdict: &str| {
+            ["50.0 us", "3.02 ms", "8.20 ms"]
+                .into_iter()
+                .fold(vec![name.to_owned()], |mut row, cell| {
+                    row.push(cell.to_owned());
+                    row
+                })
+                .into_iter()
+                .chain([verdict.to_owned()])
+                .collect::<Vec<_>>()
+        };
+        let calls = [
+            "1 ms clock_nanosleep",
+            "1 ms clock_nanosleep+slack=1ns",
+            "1 ms futex+slack=1ns",
+        ];
+        let rows = calls.map(|call| row(call, "too busy to tell"));
+        let library = row("1 ms adaptive-balanced", "reference");
+        let table = Verdict::new(vec!["A sentence.".to_owned()], "Next: nothing.").table(
+            ["wait", "predicted", "late", "p90", "verdict"],
+            rows.into_iter().chain([library]),
+            "late: the median.",
         );
+        let text = table.text(80);
+        for call in calls.into_iter().chain(["1 ms adaptive-balanced"]) {
+            assert!(text.lines().any(|line| line.starts_with(call)), "{text}");
+        }
+        assert!(text.lines().all(|line| prose::width(line) <= 80), "{text}");
+        assert!(!text.contains("--full"), "{text}");
+    }
+
+    #[test]
+    fn where_there_is_no_room_the_best_and_the_library_stay() {
+        let name = |n: usize| match n {
+            29 => "1 ms adaptive-balanced".to_owned(),
+            n => format!("subject {n}"),
+        };
+        let value = |n: usize| if n == 25 { "* 1 ns" } else { "7 ns" }.to_owned();
+        let verdict = many(0).table(
+            ["subject", "late"],
+            (0..30).map(|n| vec![name(n), value(n)]),
+            "What it means.",
+        );
+        let text = verdict.text(80);
+        for kept in [
+            "adaptive-balanced",
+            "subject 25",
+            "subject 0",
+            "more: --full",
+        ] {
+            assert!(text.contains(kept), "{kept}:\n{text}");
+        }
+        assert!(text.lines().count() <= LINES, "{text}");
+    }
+
+    #[test]
+    fn a_line_to_copy_is_not_broken() {
+        let line = "echo -1 | sudo tee ".to_owned() + &"/a-long-path".repeat(9);
+        let verdict = Verdict {
+            line: Some(line.clone()),
+            ..many(3)
+        };
+        assert!(verdict.text(80).contains(&line));
+        assert!(verdict.text(80).lines().count() < LINES);
+        let options = "punctual simulate a-long-name-of-a-scenario --on a-model-with-parameters --explain a-thread:10";
+        let verdict = Verdict {
+            line: Some(options.to_owned()),
+            ..Verdict::new(vec![], "Next: why it came when it did:")
+        };
+        let text = verdict.text(80);
+        assert!(text.lines().all(|line| prose::width(line) <= 80), "{text}");
+        // A shell takes it for one line.
+        let whole = text.replace("\\\n    ", "");
+        assert!(whole.contains(&format!("  {options}\n")), "{text}");
     }
 
     #[test]

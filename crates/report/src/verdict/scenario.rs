@@ -26,7 +26,7 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     let waiting: Vec<_> = rows.iter().copied().filter(waits).collect();
     let models = select::grouped(rows.iter(), |row| &row.of.at.on);
     let example = waiting.first().filter(|_| scenario::is_virtual(run));
-    let example = example.map_or_else(String::new, |row| {
+    let line = example.map(|row| {
         let of_one = prose::when(models.len() > 1, || format!(" --on {}", row.of.at.on));
         // What was read from there can be given again by a pipe only.
         let name = match row.of.at.scenario.as_str() {
@@ -34,14 +34,14 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
             name => name,
         };
         format!(
-            "{}{of_one} --explain {} says why that wake came when it did; ",
-            quoted(name),
-            quoted(&format!("{}:10", row.m.subject))
+            "punctual simulate {}{of_one} --explain {}",
+            prose::quoted(name),
+            prose::quoted(&format!("{}:10", row.m.subject))
         )
     });
-    let next = match example.is_empty() {
-        true => "Next: --full has all tables.".to_owned(),
-        false => format!("Next: punctual simulate {example}--full has all tables."),
+    let next = match line {
+        Some(_) => "Next: --full has all tables. Why that wake came when it did:",
+        None => "Next: --full has all tables.",
     };
     // Where nobody waits, who had the CPU is what there is to tell.
     let shown = match waiting.is_empty() {
@@ -49,7 +49,11 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
         false => &waiting,
     };
     let computers = select::of_run(run);
-    Some(overview(Verdict::new(sentences, next), shown, &computers))
+    let verdict = Verdict {
+        line,
+        ..Verdict::new(sentences, next)
+    };
+    Some(overview(verdict, shown, &computers))
 }
 
 /// So many scenarios have a sentence.
@@ -262,11 +266,4 @@ fn figure(of: &Expectation) -> String {
         of.expected,
         of.got
     )
-}
-
-fn quoted(argument: &str) -> String {
-    match argument.contains(char::is_whitespace) {
-        true => format!("'{argument}'"),
-        false => argument.to_owned(),
-    }
 }

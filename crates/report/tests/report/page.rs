@@ -37,7 +37,7 @@ fn a_page_has_answers_figures_and_tables_and_is_the_same_each_time() {
         "Warning: ",
         "<title>Lateness against CPU time at 60 Hz</title>",
         "<summary>pace at 60 Hz: lateness</summary>",
-        "<th scope=\"row\">adaptive</th>",
+        "<th scope=\"row\" role=\"rowheader\">adaptive</th>",
         "data-l=\"spin\"",
         "aria-label=\"The answers as Markdown\"",
     ] {
@@ -52,6 +52,49 @@ fn a_page_has_answers_figures_and_tables_and_is_the_same_each_time() {
         .map(|(at, _)| &html[at - 4..at + 22]);
     assert!(elsewhere.all(|url| url == "http://www.w3.org/2000/svg"));
     assert!(html.len() < 1_000_000, "{}", html.len());
+}
+
+/// Who gets a page by mail has no command.
+#[test]
+fn a_reader_without_the_command_gets_no_lines_for_it() {
+    let run = || Run {
+        started_at: Some("2026-11-26T15:21:56Z".to_owned()),
+        warnings: [1, 2, 3]
+            .map(|n| {
+                Warning::new(
+                    format!("Noise {n}. It was loud."),
+                    "Use --rounds 6 or more.",
+                )
+            })
+            .into(),
+        ..made_up::run()
+    };
+    assert!(
+        verdict(&run())
+            .unwrap()
+            .text(80)
+            .contains("(2 more: --full)")
+    );
+    let html = page(&[run()]);
+    for command in ["--full", "--cpu", "--rounds 6", "Next:"] {
+        assert!(!html.contains(command), "{command}");
+    }
+    // How many more warnings there are leads to them.
+    assert!(html.contains("<a href=\"#run-1-warnings\">2 more</a>"));
+    assert!(html.contains("<div id=\"run-1-warnings\">\n<div class=\"warning\">"));
+    // Where and when, in the title and above all else.
+    let machine = run().machine.in_words();
+    let what = format!("{machine}, 2026-11-26");
+    assert!(
+        html.contains(&format!("<title>punctual: {what}</title>")),
+        "{what}"
+    );
+    assert!(html.contains(&format!("<p class=\"what\">{what}</p>")));
+    // A picture beside each answer.
+    let answers = between(&html, "<section class=\"answer\">", "</section>");
+    assert!(answers.iter().all(|answer| answer.contains("<svg ")));
+    // On a phone each cell says of what it is.
+    assert!(html.contains("data-h=\""));
 }
 
 #[test]

@@ -7,9 +7,9 @@ use punctual_record::experiment::{Deadlines, Learning, Naps, Pace};
 use punctual_record::{
     Cpu, Disturbance, Experiment, Interval, Late, Measurement, OfExperiment, Run, Weights,
 };
-use punctual_report::{explained, figures, text};
+use punctual_report::{Page, explained, figures, text, within_columns};
 
-use crate::{any_run, made_up};
+use crate::{any_run, made_up, made_up_measure};
 
 #[test]
 fn every_experiment_of_a_made_up_run() {
@@ -224,4 +224,29 @@ fn every_seed_is_refused_or_shown_without_what_terminals_obey() {
         any_run::check::<Measurement>(&text, explained, &[])
     });
     assert!(read.count() > 10);
+}
+
+#[test]
+fn on_a_terminal_no_line_is_wider_than_it_and_a_page_knows_of_none() {
+    for run in [made_up::run(), made_up_measure::run()] {
+        let whole = text(&run);
+        assert_eq!(within_columns(None, || text(&run)), whole);
+        for columns in [64, 80, 100] {
+            let fitted = within_columns(Some(columns), || text(&run));
+            let wide = fitted.lines().find(|line| line.chars().count() > columns);
+            assert_eq!(wide, None, "{columns}");
+            // Nothing is lost: what begins a row there begins one here.
+            for name in run.results.iter().map(|m| m.subject.as_str()) {
+                assert!(fitted.contains(name), "{name} at {columns}:\n{fitted}");
+            }
+            let page = || {
+                let mut page = Page::new("punctual report");
+                page.add(&run);
+                page.html()
+            };
+            assert_eq!(within_columns(Some(columns), page), page());
+        }
+        // It is as it was before.
+        assert_eq!(text(&run), whole);
+    }
 }

@@ -10,7 +10,7 @@ mod verdict;
 use punctual_record::{Interval, Run, Value};
 use punctual_report::select::grouped;
 use punctual_report::tables::table::Table;
-use punctual_report::tables::{Compared, Section, Shows, WIDTH, param_in_words};
+use punctual_report::tables::{Compared, Section, Shows, param_in_words};
 use punctual_report::text::{self, labelled};
 use punctual_report::{Report, Verdict, prose, units};
 use punctual_zero_sim::{Machine, Quantity, presets, systems};
@@ -397,7 +397,7 @@ fn of_windows() -> String {
         })
         .column("source", |system| system.source.clone())
         .names(6)
-        .within(WIDTH)
+        .within(punctual_report::tables::width())
         .section()
         .text
 }
@@ -421,7 +421,7 @@ fn figures_of<'f>(
         .column("what", |(quantity, _)| quantity.what())
         .column("source", |(_, figure)| figure.source.to_string())
         .names(6)
-        .within(WIDTH)
+        .within(punctual_report::tables::width())
         .section()
         .text
 }

@@ -29,7 +29,6 @@ mod rows;
 use std::collections::BTreeMap;
 
 use punctual_program::Refusal;
-use punctual_report::tables::WIDTH;
 use punctual_report::tables::table::Table;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::{Job, Machine, PoolResult, System, simulate};
@@ -314,7 +313,7 @@ pub fn text(findings: &Findings<'_>, sources: &BTreeMap<String, String>) -> Stri
         })
         .column("verdict", |(_, finding)| finding.verdict.name())
         .names(7)
-        .within(WIDTH)
+        .within(punctual_report::tables::width())
         .section()
         .text;
     text.push_str("\nSources:\n");

@@ -3,7 +3,7 @@
 
 use punctual_record::{Interval, Run};
 use punctual_report::tables::table::{Table, Why};
-use punctual_report::tables::{Section, WIDTH, interval_in_words};
+use punctual_report::tables::{Section, interval_in_words};
 use punctual_report::{prose, units};
 
 use super::signed_percent;
@@ -72,7 +72,7 @@ fn table<'a, M>(title: &str, rows: &'a [(Forecast<'a>, M)]) -> Table<'a, (Foreca
         .column("batch", |((_, pool, _), _)| pool.batch.as_str())
         .column("lock", |((_, pool, _), _)| pool.lock.as_str())
         .names(4)
-        .within(WIDTH)
+        .within(punctual_report::tables::width())
 }
 
 /// What the model says of each, and of the naive way.

@@ -9,7 +9,7 @@
 use punctual_record::Interval;
 use punctual_report::tables::table::Why;
 use punctual_report::tables::table::{Cell as TableCell, Table};
-use punctual_report::tables::{Section, WIDTH, interval_in_words};
+use punctual_report::tables::{Section, interval_in_words};
 use punctual_report::{prose, select, units};
 
 use crate::distinct;
@@ -224,7 +224,7 @@ fn matrix(name: &str, group: &PoolGroup) -> Vec<Section> {
         chunks.map(|batches| Panel::of(group, batches)).collect()
     };
     let mut each = batches.len();
-    let fits = |panel: &Panel| panel.table(name, group).width() <= WIDTH;
+    let fits = |panel: &Panel| panel.table(name, group).width() <= punctual_report::tables::width();
     while each > 1 && !panels(each).iter().all(fits) {
         each = each.div_ceil(2);
     }
