@@ -8,6 +8,7 @@ mod simulate;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use punctual_core::Nanos;
+use punctual_zero::simulation;
 use punctual_zero_pool::Setting;
 
 use crate::Done;
@@ -70,8 +71,7 @@ fn show(progress: &mut Progress, setting: &Setting) {
     progress.next(&what, effort(setting));
 }
 
-/// What it takes to simulate a pool, beside others: about as much for each worker,
-/// and something for the pool.
+/// See [`simulation::effort`].
 fn effort(setting: &Setting) -> Nanos {
-    Nanos::new(setting.workers as u64 + 3)
+    Nanos::new(simulation::effort(setting) as u64)
 }

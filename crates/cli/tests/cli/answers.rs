@@ -15,7 +15,7 @@ fn the_explorer_answers_what_the_command_prints_and_writes() {
         json!({ "ask": "simulate", "scenario": "lowest-request-wins", "on": ["windows-7"], "length": "100ms", "seed": 1 }),
         json!({ "ask": "pools", "on": "cascade-lake-96", "threads": [1, 4], "locks": ["tas", "mcs"], "batches": ["1"], "mib": 16, "seed": 1 }),
     ] {
-        let answer = punctual_explorer::answer(&question.to_string());
+        let answer = punctual_explorer::answer(&question.to_string(), &mut |_| {});
         let answer: Value = serde_json::from_str(&answer).unwrap();
         let answer = |what: &str| answer["ok"][what].as_str().unwrap();
         let directory = tempfile::tempdir().unwrap();
