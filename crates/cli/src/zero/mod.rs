@@ -5,9 +5,12 @@ mod probe;
 mod run;
 mod simulate;
 
-use anyhow::Result;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use punctual_core::Nanos;
+use punctual_lab::host::Stop;
 use punctual_zero::simulation;
 use punctual_zero_pool::Setting;
 
@@ -69,6 +72,28 @@ fn progress(settings: &[Setting]) -> Progress {
 fn show(progress: &mut Progress, setting: &Setting) {
     let what = format!("{} {} {}", setting.lock, setting.batch, setting.workers);
     progress.next(&what, effort(setting));
+}
+
+/// What `work` returns, or `None` if the user wants an end before it does. A simulation that
+/// is given up so goes on in its thread, until the process ends.
+fn unless_stopped<T: Send + 'static>(
+    stop: &Stop,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<Option<T>> {
+    /// A user does not notice so much.
+    const LOOK: Duration = Duration::from_millis(50);
+    let thread = std::thread::Builder::new().spawn(work);
+    let thread = thread.context("cannot start a thread to simulate on")?;
+    while !thread.is_finished() {
+        if stop.is_requested() {
+            return Ok(None);
+        }
+        std::thread::park_timeout(LOOK);
+    }
+    match thread.join() {
+        Ok(done) => Ok(Some(done)),
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
 }
 
 /// See [`simulation::effort`].
