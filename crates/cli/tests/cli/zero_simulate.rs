@@ -146,7 +146,8 @@ fn a_stop_keeps_what_was_simulated() {
     use crate::common::Running;
     use std::process::Stdio;
 
-    let grid = "zero simulate --on xeon-phi-272 --threads 1-272 --lock tas --batch 1 --json run.json";
+    let grid =
+        "zero simulate --on xeon-phi-272 --threads 1-272 --lock tas --batch 1 --json run.json";
     for (command, signal) in [
         (grid, "-INT"),
         (grid, "-TERM"),
