@@ -6,6 +6,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::{Args, ValueEnum};
 use punctual_core::Nanos;
 use punctual_record::Run;
+use punctual_report::Report;
 use punctual_zero::rows::{PAGE_BYTES, ZeroRow};
 use punctual_zero::validation::{self, Validation};
 use punctual_zero::{Grid, article, computers, simulation};
@@ -257,11 +258,12 @@ fn tell_article(args: &SimulateArgs) -> Result<Done> {
         results,
         ..session::run()
     };
-    let text = match told.is_empty() {
+    let text = || match told.is_empty() {
         true => String::new(),
         false => article::text(&lines, &told),
     };
-    outputs.deliver(&run, &(text + &how_far(told.len(), lines.len())))
+    let shown = args.output.shown(None, text, || ZeroRow::sections(&run));
+    outputs.deliver(&run, &(shown + &how_far(told.len(), lines.len())))
 }
 
 /// Prints a line for each figure that the simulated pools are held against; whether one

@@ -111,7 +111,7 @@ fn more_is_there_for_who_asks() {
     // What was measured is there all the same.
     let wrong = run("bench --on linux --rate 1000 --tables nonsense");
     assert!(
-        wrong.status.success() && stdout(&wrong).contains("For a 1000 Hz loop"),
+        wrong.status.code() == Some(2) && stdout(&wrong).contains("For a 1000 Hz loop"),
         "{wrong:?}"
     );
     let why = stderr(&wrong);
@@ -119,6 +119,20 @@ fn more_is_there_for_who_asks() {
         why.contains("no table has `nonsense` in its title; there are: pace at 1000 Hz: lateness;"),
         "{why}"
     );
+    for command in [
+        "simulate game-loop",
+        "doctor --on linux",
+        "zero simulate article",
+        "measure wakeups --on linux",
+    ] {
+        let wrong = run(&format!("{command} --tables nonsense"));
+        assert_eq!(wrong.status.code(), Some(2), "{command}");
+        let why = stderr(&wrong);
+        assert!(
+            why.contains("error: no table has `nonsense` in its title; there are: "),
+            "{why}"
+        );
+    }
     let markdown = stdout(&run("bench --on linux --rate 1000 --markdown"));
     assert!(
         markdown.starts_with("**punctual bench") && markdown.contains("\n|---|---|\n"),
