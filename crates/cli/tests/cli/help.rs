@@ -108,12 +108,25 @@ fn completions_are_what_a_shell_reads() {
         let script = says(&["completions", name]);
         assert!(script.contains(marks), "{name}");
         for word in ["doctor", "quick", "probe"] {
-            assert_eq!(
-                script.contains(word),
-                word != "cascade-lake",
-                "{name}: {word}"
-            );
+            assert!(script.contains(word), "{name}: {word}");
         }
+        // Models, computers, scenarios, strategies, peers, calls, locks.
+        let names = [
+            "windows-10-2004",
+            "cascade-lake-96",
+            "lowest-request-wins",
+            "adaptive-balanced",
+            "spin_sleep",
+            "timerfd",
+            "ticket",
+        ];
+        let missing = names.iter().find(|word| !script.contains(**word));
+        // clap_complete has no values for PowerShell.
+        assert_eq!(
+            missing.is_some(),
+            name == "powershell",
+            "{name}: {missing:?}"
+        );
         assert!(!script.contains("run-program"), "{name}");
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("script");
@@ -122,6 +135,41 @@ fn completions_are_what_a_shell_reads() {
         if let (Ok(read), false) = (read, check.is_empty()) {
             assert!(read.status.success(), "{name}: {read:?}");
         }
+    }
+}
+
+/// As a user of bash meets them: what is offered after the beginning of a value.
+#[test]
+fn bash_completes_names() {
+    let script = says(&["completions", "bash"]);
+    for (line, offered) in [
+        (
+            "bench --on windows-1",
+            "windows-10-1909 windows-10-2004 windows-11",
+        ),
+        ("zero simulate --on casc", "cascade-lake-96"),
+        ("simulate lowest", "lowest-request-wins"),
+        ("bench --strategy adaptive-b", "adaptive-balanced"),
+        ("watch --method timerf", "timerfd"),
+        ("zero run --lock ti", "ticket"),
+    ] {
+        let line = format!("punctual {line}");
+        let words: Vec<&str> = line.split(' ').collect();
+        let asked = format!(
+            "{script}\nCOMP_WORDS=({line}); COMP_CWORD={last}; _punctual punctual {word} {before}; echo \"${{COMPREPLY[*]}}\"",
+            last = words.len() - 1,
+            word = words[words.len() - 1],
+            before = words[words.len() - 2],
+        );
+        // Where there is no bash, nobody completes with it.
+        let Ok(said) = Command::new("bash").args(["-c", &asked]).output() else {
+            return;
+        };
+        assert_eq!(
+            String::from_utf8_lossy(&said.stdout).trim(),
+            offered,
+            "{line}"
+        );
     }
 }
 
