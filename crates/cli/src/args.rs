@@ -126,7 +126,11 @@ pub(crate) fn parse() -> Result<Command, ExitCode> {
 /// than 100 columns are hard to read.
 pub(crate) fn definition() -> Definition {
     let is_seen = std::io::stdout().is_terminal() || std::io::stderr().is_terminal();
-    Cli::command().max_term_width(if is_seen { 100 } else { 80 })
+    let mut whole = Cli::command();
+    // Now each command has the options that those above it hand down.
+    whole.build();
+    let whole = whole.mut_subcommand("bench", bench::without_what_means_nothing);
+    whole.max_term_width(if is_seen { 100 } else { 80 })
 }
 
 /// Prints what was asked for, or what is wrong, and returns the exit code.

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::{Args, ValueEnum};
 use punctual_core::Nanos;
 use punctual_record::Run;
-use punctual_report::Report;
+use punctual_report::{Report, prose};
 use punctual_zero::rows::{PAGE_BYTES, ZeroRow};
 use punctual_zero::validation::{self, Validation};
 use punctual_zero::{Grid, article, computers, simulation};
@@ -167,8 +167,9 @@ fn simulate(args: &SimulateArgs) -> Result<Done> {
     let most = settings.iter().map(|setting| setting.workers).max();
     machine.topology.placement(most.unwrap_or(0))?;
     say!(
-        "zero simulate: {} pools on {}",
+        "zero simulate: {} pool{} on {}",
         settings.len(),
+        prose::when(settings.len() > 1, || "s".to_owned()),
         machine.name
     );
     let mut bar = super::progress(&settings);

@@ -174,6 +174,37 @@ fn bash_completes_names() {
 }
 
 #[test]
+fn an_experiment_does_not_offer_what_it_refuses() {
+    for (experiment, refused) in [
+        (
+            "regimes",
+            &[
+                "--load 1",
+                "--on linux",
+                "--seed 2",
+                "--cpu 0",
+                "--plots figures",
+            ][..],
+        ),
+        ("robustness", &["--on linux", "--rounds 7", "--quick"]),
+        ("naps", &["--strategy spin"]),
+    ] {
+        let help = says(&["bench", experiment, "--help"]);
+        assert!(help.contains("--json"), "{help}");
+        for option in refused {
+            let name = option.split(' ').next().unwrap();
+            assert!(!help.contains(name), "{experiment} offers {name}");
+            let line = format!("bench {experiment} {option}");
+            let said = says(&line.split(' ').collect::<Vec<_>>());
+            assert!(
+                said.contains(&format!("{name} has no meaning")),
+                "{line}: {said}"
+            );
+        }
+    }
+}
+
+#[test]
 fn the_manual_has_a_page_for_each_command() {
     let directory = tempfile::tempdir().unwrap();
     let pages = directory.path().join("man1");
