@@ -31,7 +31,7 @@ pub(crate) struct CompletionsArgs {
 /// Prints the script for a shell.
 pub(crate) fn run(args: &CompletionsArgs, definition: Definition) -> anyhow::Result<Done> {
     let mut script = Vec::new();
-    let mut definition = with_names(definition, false);
+    let mut definition = with_names(definition, "");
     generate(args.shell, &mut definition, "punctual", &mut script);
     print(&String::from_utf8(script)?)?;
     Ok(Done::Whole)
@@ -39,23 +39,23 @@ pub(crate) fn run(args: &CompletionsArgs, definition: Definition) -> anyhow::Res
 
 /// The same command line with the names that its options take, in `zero` those of its computers.
 /// More than such a name is a value too: parameters, a list, a file.
-fn with_names(command: Definition, in_zero: bool) -> Definition {
-    let in_zero = in_zero || command.get_name() == "zero";
-    let named = |arg: Arg| match names(arg.get_id().as_str(), in_zero) {
+fn with_names(command: Definition, above: &str) -> Definition {
+    let path = format!("{above} {}", command.get_name());
+    let named = |arg: Arg| match names(arg.get_id().as_str(), &path) {
         Some(names) => arg.value_parser(PossibleValuesParser::new(names)),
         None => arg,
     };
     command
         .mut_args(named)
-        .mut_subcommands(|below| with_names(below, in_zero))
+        .mut_subcommands(|below| with_names(below, &path))
 }
 
-/// The names that are values of an option or argument, each with what it is.
-fn names(id: &str, in_zero: bool) -> Option<Vec<PossibleValue>> {
+/// The names that are values of an option or argument of a command, each with what it is.
+fn names(id: &str, command: &str) -> Option<Vec<PossibleValue>> {
     let named = |name: &'static str, what: &str| PossibleValue::new(name).help(what.to_owned());
     let plain = |name: &'static str| PossibleValue::new(name);
     Some(match id {
-        "on" if in_zero => {
+        "on" if command.contains(" zero ") => {
             let all = presets().iter();
             all.map(|computer| named(&computer.name, &computer.what))
                 .collect()
@@ -70,7 +70,22 @@ fn names(id: &str, in_zero: bool) -> Option<Vec<PossibleValue>> {
                 let title = scenario.read().ok()?.title;
                 Some(named(scenario.name, &title))
             });
-            titled.collect()
+            let others = [
+                (
+                    "article",
+                    "the claims of the articles, beside what comes out",
+                ),
+                (
+                    "robustness",
+                    "strategies against a scheduler that steals time",
+                ),
+            ];
+            let others = others
+                .into_iter()
+                .filter(|_| command.ends_with(" simulate"));
+            titled
+                .chain(others.map(|(name, what)| named(name, what)))
+                .collect()
         }
         "strategy" => {
             let strategies = StrategySpec::ALL.into_iter().map(StrategySpec::name);

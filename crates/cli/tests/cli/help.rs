@@ -149,6 +149,7 @@ fn bash_completes_names() {
         ),
         ("zero simulate --on casc", "cascade-lake-96"),
         ("simulate lowest", "lowest-request-wins"),
+        ("simulate artic", "article"),
         ("bench --strategy adaptive-b", "adaptive-balanced"),
         ("watch --method timerf", "timerfd"),
         ("zero run --lock ti", "ticket"),
