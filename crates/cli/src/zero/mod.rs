@@ -86,6 +86,8 @@ fn unless_stopped<T: Send + 'static>(
     let thread = thread.context("cannot start a thread to simulate on")?;
     while !thread.is_finished() {
         if stop.is_requested() {
+            // From here on a termination waits for what is written.
+            stop.end();
             return Ok(None);
         }
         std::thread::park_timeout(LOOK);

@@ -139,7 +139,7 @@ impl ProbePlan {
             }
             Ok(())
         });
-        self.stop.end();
+        self.place.stop.end();
         let warm_up = self.warm_up.iter().flat_map(WarmUp::measurements);
         let mut measurements: Vec<ZeroRow> = warm_up.collect();
         for part in ProbePart::ALL {
