@@ -46,14 +46,37 @@ function steps(low, high, count) {
 function table(caption, heads, rows) {
   const kind = heads.map((head) => (head.startsWith('.') ? { class: 'word' } : {}));
   const head = el('tr', {}, ...heads.map((text, i) => el('th', { scope: 'col', ...kind[i] }, text.replace('.', ''))));
-  const body = rows.map((row) => el('tr', {}, ...row.map((cell, i) => el('td', kind[i], String(cell)))));
+  const body = rows.map((row) => el('tr', {}, ...row.map((cell, i) => el('td', { ...kind[i], 'data-head': heads[i].replace('.', '') }, String(cell)))));
   const whole = el('table', { 'aria-label': caption }, el('thead', {}, head), el('tbody', {}, ...body));
   return el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption }, whole);
 }
 
+const ruler = document.createElement('canvas').getContext('2d');
+
+/** Text of a drawing in lines of at most so many pixels, broken after commas and spaces. */
+function lines(text, width) {
+  ruler.font = '12px system-ui, sans-serif';
+  const all = [''];
+  for (const part of text.match(/[^ ,]{0,24}[ ,]?/g)) {
+    if (all.at(-1) && ruler.measureText(all.at(-1) + part).width > width) all.push('');
+    all.push(all.pop() + part);
+  }
+  return all;
+}
+
+/** Writes them, each below the one before. */
+function write(drawing, texts, x, y) {
+  texts.forEach((text, i) => drawing.append(svg('text', { x, y: y + i * LINE }, text)));
+}
+
+/** From one line of text to the next. */
+const LINE = 14;
+
+const widthOf = (place) => Math.max(300, Math.round(place.clientWidth || 800));
+
 /** A drawing as wide as its place, in units of a pixel. */
 function canvas(place, height, label) {
-  const width = Math.max(300, Math.round(place.clientWidth || 800));
+  const width = widthOf(place);
   const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label });
   place.replaceChildren(drawing);
   return [drawing, width];
@@ -76,14 +99,19 @@ function bottomAxis(drawing, [left, right, bottom], [low, high], unit, position)
  * light beyond. `chosen` is told of the one that is clicked.
  */
 function drawTimeline(place, lanes, [from, to], selected, chosen) {
-  const lane = 34;
-  const height = lanes.length * lane + 52;
-  const [drawing, width] = canvas(place, height, `Sleeps from ${time(from)} to ${time(to)}`);
   const left = 8;
+  const names = lanes.map(({ label }) => lines(label, widthOf(place) - 2 * left));
+  let height = 0;
+  const tops = names.map((name) => {
+    const top = height;
+    height += 20 + name.length * LINE;
+    return top;
+  });
+  const [drawing, width] = canvas(place, height + 52, `Sleeps from ${time(from)} to ${time(to)}`);
   const x = (ns) => left + ((ns - from) / (to - from)) * (width - 2 * left);
-  lanes.forEach(({ label, colour, sleeps }, i) => {
-    const y = i * lane + 16;
-    drawing.append(svg('text', { x: left, y: y - 3 }, label));
+  lanes.forEach(({ colour, sleeps }, i) => {
+    write(drawing, names[i], left, tops[i] + 13);
+    const y = tops[i] + 2 + names[i].length * LINE;
     let drawn = -1;
     sleeps.forEach((sleep, n) => {
       if (sleep.woke < from || sleep.began > to) return;
@@ -102,35 +130,37 @@ function drawTimeline(place, lanes, [from, to], selected, chosen) {
       drawing.append(bar);
     });
   });
-  bottomAxis(drawing, [left, width - left, height - 38], [from / 1e6, to / 1e6], 'ms since the beginning', (ms) => x(ms * 1e6));
+  bottomAxis(drawing, [left, width - left, height + 14], [from / 1e6, to / 1e6], 'ms since the beginning', (ms) => x(ms * 1e6));
   return drawing;
 }
 
 /** How often sleeps were how long, a panel for each lane; a logarithmic height shows what is rare. */
 function drawHistogram(place, lanes) {
   const most = largest(lanes.map(({ sleeps }) => largest(sleeps.map(({ slept }) => slept)))) * 1.04;
-  const panel = 84;
-  const height = lanes.length * panel + 40;
-  const [drawing, width] = canvas(place, height, 'Lengths of sleeps');
-  const [left, right] = [8, width - 8];
+  const panel = 70;
+  const [left, right] = [8, widthOf(place) - 8];
+  const names = lanes.map(({ label, sleeps }) => lines(`${label} (n = ${sleeps.length})`, right - left));
+  let height = 0;
+  const bases = names.map((name) => { height += panel + name.length * LINE; return height - 8; });
+  const [drawing] = canvas(place, height + 40, 'Lengths of sleeps');
   const bins = Math.min(160, Math.round((right - left) / 5));
   const x = (ns) => left + (ns / most) * (right - left);
-  lanes.forEach(({ label, colour, sleeps }, i) => {
-    const base = (i + 1) * panel - 8;
+  lanes.forEach(({ colour, sleeps }, i) => {
+    const base = bases[i];
     const counts = new Array(bins).fill(0);
     for (const { slept } of sleeps) counts[Math.min(bins - 1, Math.floor((slept / most) * bins))] += 1;
     const highest = Math.log1p(largest(counts));
     counts.forEach((count, n) => {
       if (!count) return;
-      const tall = Math.max(2, (Math.log1p(count) / highest) * (panel - 34));
+      const tall = Math.max(2, (Math.log1p(count) / highest) * (panel - 20));
       const bar = svg('rect', { x: x((n / bins) * most), y: base - tall, width: Math.max(1, (right - left) / bins - 1), height: tall, fill: colour });
       bar.append(svg('title', {}, `${count} of ${sleeps.length}: ${time((n / bins) * most)} to ${time(((n + 1) / bins) * most)}`));
       drawing.append(bar);
     });
     drawing.append(svg('path', { class: 'axis', d: `M${left} ${base}H${right}` }));
-    drawing.append(svg('text', { x: left, y: base - panel + 20 }, `${label} (n = ${sleeps.length})`));
+    write(drawing, names[i], left, base - panel - names[i].length * LINE + 20);
   });
-  bottomAxis(drawing, [left, right, lanes.length * panel - 4], [0, most / 1e6], 'ms that a sleep took; heights are logarithmic', (ms) => x(ms * 1e6));
+  bottomAxis(drawing, [left, right, height - 4], [0, most / 1e6], 'ms that a sleep took; heights are logarithmic', (ms) => x(ms * 1e6));
 }
 
 /** Lines over the number of threads, with what is not known of the computer as their width. */

@@ -28,11 +28,13 @@ class Simulator {
     this.#waiting.clear();
   }
 
-  ask(question) {
+  /** The answer; `progress` takes the share of it that is done. */
+  ask(question, progress) {
     if (!this.#worker) {
       this.#worker = new Worker(URL.createObjectURL(new Blob([at('worker').textContent], { type: 'text/javascript' })));
-      this.#worker.onmessage = ({ data: { id, ok, error } }) => {
-        const { done, fail } = this.#waiting.get(id);
+      this.#worker.onmessage = ({ data: { id, share, ok, error } }) => {
+        const { done, fail, progress } = this.#waiting.get(id);
+        if (share !== undefined) return progress?.(share);
         this.#waiting.delete(id);
         if (error === undefined) done(ok);
         else fail(new Error(error));
@@ -40,7 +42,7 @@ class Simulator {
     }
     const id = (this.#last += 1);
     return new Promise((done, fail) => {
-      this.#waiting.set(id, { done, fail });
+      this.#waiting.set(id, { done, fail, progress });
       this.#worker.postMessage({ module: this.#module, question, id });
     });
   }
@@ -48,8 +50,35 @@ class Simulator {
 
 class Dropped extends Error {}
 
+/** Shows how far the questions of a page are, `part` being `timers` or `zeroing`, and what is wrong with one in place of answers. */
+async function working(part, ask) {
+  const [status, bar, error, results] = ['status', 'progress', 'error', 'results'].map((name) => document.querySelector(`#${part} .${name}`));
+  simulator.drop();
+  const begun = performance.now();
+  status.textContent = 'Simulating ...';
+  bar.value = 0;
+  bar.hidden = false;
+  error.hidden = true;
+  try {
+    const said = await ask((share) => { bar.value = share; });
+    // Figures are as wide as their place, which they have from here on.
+    results.hidden = false;
+    said.show();
+    status.textContent = `${said.done} in ${time((performance.now() - begun) * 1e6)}.`;
+  } catch (why) {
+    if (why instanceof Dropped) return;
+    status.textContent = '';
+    error.textContent = why.message;
+    error.hidden = false;
+    results.hidden = true;
+  }
+  bar.hidden = true;
+}
+
 const simulator = new Simulator();
 let catalogue;
+/** The story that the form is filled for. */
+let told;
 /** The programs of one's own. */
 let programs = [];
 /** What is shown: lanes, the window, the chosen wake, and how to ask about it. */
@@ -90,11 +119,12 @@ function checked(id) {
   return [...at(id).querySelectorAll('input:checked')].map((input) => input.value);
 }
 
-function choices(id, values, of) {
+/** Boxes to check, those of `of` checked; each may say what it is. */
+function choices(id, values, of, about = () => '') {
   at(id).replaceChildren(...values.map((value) => {
     const box = el('input', { type: 'checkbox', value });
     box.checked = of.includes(value);
-    return el('label', { class: 'choice' }, box, ` ${value}`);
+    return el('label', { class: 'choice' }, box, ` ${value}`, el('span', { class: 'note' }, about(value)));
   }));
 }
 
@@ -169,16 +199,31 @@ function fill() {
 
 /** Shows what belongs to the story that is chosen. */
 function tellStory(on) {
-  const told = story();
+  const shipped = story();
   const name = at('story').value;
-  const usual = told?.on ?? ['windows-10-1909', 'windows-11', 'linux'];
+  told = name;
+  const usual = shipped?.on ?? ['windows-10-1909', 'windows-11', 'linux'];
   const models = [...new Set([...catalogue.models.map((model) => model.name), ...usual, ...on])];
   choices('models', models, on.length ? on : usual);
-  at('about').textContent = told ? [told.about, told.source && `(${told.source})`].filter(Boolean).join(' ') : 'Each program sleeps in a loop.';
+  at('about').textContent = shipped ? [shipped.about, shipped.source && `(${shipped.source})`].filter(Boolean).join(' ')
+    : name === OWN ? 'Each program sleeps in a loop.' : 'The scenario is the text below. crates/lab/scenarios/README.md explains how to write one.';
   at('programs-field').hidden = name !== OWN;
   showPrograms();
-  if (told) at('file').value = told.text;
+  if (shipped) at('file').value = shipped.text;
   if (name === OWN) at('file').value = ownScenario(true);
+  // A scenario of one's own begins with something that runs.
+  if (name === EDITED) at('file').value ||= ownScenario(false);
+  at('file').closest('details').open ||= name === EDITED;
+}
+
+/** Another story is chosen. A scenario of one's own begins with that of the story before, on the models that know its requests. */
+function change(before) {
+  if (at('story').value !== EDITED) return tellStory([]);
+  const on = checked('models');
+  const asking = on.filter(hasIntervals);
+  if (before === OWN) at('file').value = ownScenario(asking.length > 0);
+  tellStory(before === OWN && asking.length ? asking : on);
+  at('file').focus();
 }
 
 /* ---- Timers ---- */
@@ -199,27 +244,22 @@ function questions() {
 }
 
 async function simulate() {
-  at('error').hidden = true;
   if (at('story').value === OWN) at('file').value = ownScenario(true);
   remember();
-  simulator.drop();
-  at('status').textContent = 'Simulating ...';
-  const begun = performance.now();
-  try {
+  await working('timers', async (progress) => {
     const asked = questions();
     const answers = [];
-    for (const question of asked) answers.push(await simulator.ask({ ask: 'simulate', ...question }));
-    const took = performance.now() - begun;
+    for (const question of asked) {
+      const part = (share) => progress((answers.length + share) / asked.length);
+      answers.push(await simulator.ask({ ask: 'simulate', ...question }, part));
+    }
     const runs = answers.map(({ run }) => JSON.parse(run));
-    show(asked, answers, runs);
     const models = runs.reduce((count, run) => count + run.models.length, 0);
-    at('status').textContent = `${models} simulated computer${models > 1 ? 's' : ''}, ${time(runs[0].scenario.length_ns)} of their time each, in ${time(took * 1e6)} of yours.`;
-  } catch (why) {
-    if (why instanceof Dropped) return;
-    at('status').textContent = '';
-    at('error').textContent = why.message;
-    at('error').hidden = false;
-  }
+    return {
+      show: () => show(asked, answers, runs),
+      done: `${models} simulated computer${models > 1 ? 's' : ''}, ${time(runs[0].scenario.length_ns)} of virtual time each,`,
+    };
+  });
 }
 
 /** Threads of one name on one model, with all their sleeps in order. */
@@ -227,14 +267,14 @@ function lanesOf(runs) {
   const lanes = new Map();
   runs.forEach((run, question) => {
     for (const row of run.results) {
-      if (row.experiment !== 'scenario' || !row.samples_slept_ns?.length) continue;
+      if (row.experiment !== 'scenario' || !row.wakes) continue;
       const key = `${row.subject}\n${row.on}`;
       if (!lanes.has(key)) lanes.set(key, { thread: row.subject, on: row.on, label: `${row.subject} on ${row.on}`, question, sleeps: [] });
       const { sleeps } = lanes.get(key);
-      row.samples_slept_ns.forEach((slept, i) => {
-        const woke = row.samples_woke_ns[i];
-        sleeps.push({ slept, woke, began: woke - slept, asked: slept - (row.samples_late_ns[i] ?? 0) });
-      });
+      const add = (slept, woke, asked) => sleeps.push({ slept, woke, began: woke - slept, asked });
+      row.samples_slept_ns.forEach((slept, i) => add(slept, row.samples_woke_ns[i], row.samples_asked_ns?.[i] ?? slept - row.samples_late_ns[i]));
+      // Those during which the phase began are in none of its lengths, and are sleeps all the same.
+      for (const { slept_ns, woke_ns, asked_ns } of row.began_before ?? []) add(slept_ns, woke_ns, asked_ns);
     }
   });
   const all = [...lanes.values()];
@@ -251,7 +291,8 @@ function show(asked, answers, runs) {
   shown = { lanes, asked, selected: undefined, length: runs[0].scenario.length_ns };
   const rows = runs.flatMap((run) => run.results);
   const sleeps = rows.filter((row) => row.experiment === 'scenario' && row.slept_ns?.n > 0);
-  const sentences = answers.flatMap(({ answer }) => answer).map((sentence) => el('p', {}, sentence));
+  const about = (run) => (runs.length > 1 ? `On ${run.models.map(({ name }) => name).join(', ')}: ` : '');
+  const sentences = answers.flatMap(({ answer }, i) => answer.map((sentence) => el('p', {}, about(runs[i]) + sentence)));
   at('verdict').replaceChildren(...sentences, table('Wakes', ['.on', '.program', '.phase', 'wakes/s', 'asked', 'it took p50', 'at most', 'CPU %'],
     sleeps.map((row) => {
       const { min, max } = row.asked_ns ?? {};
@@ -356,7 +397,7 @@ function fillZeroing(asked) {
   at('threads').value = asked.get('threads') ?? cpus;
   at('batch').value = Math.max(BATCHES.indexOf(asked.get('batch')), 0);
   at('zero-seed').value = asked.get('seed') ?? 1;
-  choices('locks', catalogue.locks, asked.has('lock') ? asked.getAll('lock') : ['tas', 'mcs']);
+  choices('locks', catalogue.locks.map(({ name }) => name), asked.has('lock') ? asked.getAll('lock') : ['tas', 'mcs'], (lock) => `: ${catalogue.locks.find(({ name }) => name === lock).about}`);
   nameSliders();
 }
 
@@ -377,26 +418,16 @@ function counts(most) {
 }
 
 async function zero() {
-  at('zero-error').hidden = true;
   nameSliders();
   remember();
-  simulator.drop();
-  at('zero-status').textContent = 'Simulating ...';
-  const begun = performance.now();
-  try {
+  await working('zeroing', async (progress) => {
     const locks = checked('locks');
     if (!locks.length) throw new Error('Choose a lock.');
     const question = { on: at('computer-model').value, threads: counts(Number(at('threads').value)), locks, batches: [batch()], mib: MIB, seed: Number(at('zero-seed').value) };
-    const answer = await simulator.ask({ ask: 'pools', ...question });
+    const answer = await simulator.ask({ ask: 'pools', ...question }, progress);
     zeroed = { answer, rows: JSON.parse(answer.run).results };
-    showZeroing();
-    at('zero-status').textContent = `${zeroed.rows.length} pools, ${MIB} MiB each, in ${time((performance.now() - begun) * 1e6)}.`;
-  } catch (why) {
-    if (why instanceof Dropped) return;
-    at('zero-status').textContent = '';
-    at('zero-error').textContent = why.message;
-    at('zero-error').hidden = false;
-  }
+    return { show: showZeroing, done: `${zeroed.rows.length} pools, ${MIB} MiB each,` };
+  });
 }
 
 function showZeroing() {
@@ -448,8 +479,11 @@ async function begin() {
   programs = [{ name: 'A', sleep: 1, asks: 0, late: false }, { name: 'B', sleep: 10, asks: 2, late: true }];
 
   at('timers').querySelector('form').addEventListener('input', ({ target }) => {
-    if (target === at('story')) tellStory([]);
-    else if (target === at('file')) at('story').value = EDITED;
+    if (target === at('file') && at('story').value !== EDITED) {
+      at('story').value = EDITED;
+      tellStory(checked('models'));
+    }
+    if (target === at('story')) change(told);
     simulate();
   });
   at('add').addEventListener('click', () => {

@@ -40,7 +40,7 @@ async function open(hash, options) {
 async function answered(tab) {
   await tab.waitForFunction(() => {
     const text = (id) => document.getElementById(id).textContent;
-    return /yours|MiB/.test(text('status') + text('zero-status')) || text('error') || text('zero-error');
+    return / in [\d.]+ m?s/.test(text('status') + text('zero-status')) || text('error') || text('zero-error');
   }, null, { timeout: 60_000 });
 }
 
@@ -55,7 +55,33 @@ const marks = (tab, place) => tab.locator(`#${place} svg rect, #${place} svg cir
 
 const checks = {
   'a page that is small'() {
-    assert.ok(statSync(page).size < 2_000_000);
+    // docs/simulating.md says 1.2 MB at most.
+    assert.ok(statSync(page).size < 1_200_000);
+  },
+
+  async 'the opening view has no gap, and as many sleeps as the command'() {
+    const tab = await open('');
+    const [, n] = (await text(tab, 'histogram')).match(/\(n = (\d+)\)/);
+    const { run } = command(await text(tab, 'command'));
+    const wakes = JSON.parse(run).results.reduce((sum, row) => sum + (row.wakes ?? 0), 0);
+    assert.equal(Number(n), wakes);
+    const [covered, shown] = await tab.$eval('#timeline svg', (svg) => {
+      const widths = [...svg.querySelectorAll('[data-wake]')].map((sleep) => Number(sleep.querySelector('rect').getAttribute('width')));
+      return [widths.reduce((sum, width) => sum + width, 0), svg.viewBox.baseVal.width - 16];
+    });
+    assert.ok(covered > 0.97 * shown, `${covered} of ${shown} pixels`);
+    await tab.context().close();
+  },
+
+  async 'the legend looks as the bars do, light and dark'() {
+    for (const colorScheme of ['light', 'dark']) {
+      const tab = await open('', { colorScheme });
+      const looks = (selector, colour) => tab.$eval(selector, (one, colour) => [getComputedStyle(one)[colour], getComputedStyle(one).opacity], colour);
+      const bar = '#timeline [data-wake] rect';
+      assert.deepEqual(await looks('.swatch.longer', 'backgroundColor'), await looks(`${bar}:first-child`, 'fill'));
+      assert.deepEqual(await looks('.swatch.asked', 'backgroundColor'), await looks(`${bar}:nth-child(2)`, 'fill'));
+      await tab.context().close();
+    }
   },
 
   async 'every story has figures, and the command writes the same Run and prints the same'() {
@@ -109,6 +135,37 @@ const checks = {
     await again.context().close();
   },
 
+  async 'a scenario of my own begins with what was shown, and an error stands alone'() {
+    const tab = await open('#story=own&on=linux&on=windows-10-1909&program=A~1~2~0');
+    // A system without requests is simulated without them.
+    const sentences = await tab.$$eval('#verdict p', (all) => all.map((one) => one.textContent));
+    assert.equal(sentences.length, 2);
+    assert.ok(sentences[0].startsWith('On windows-10-1909: ') && sentences[1].startsWith('On linux: '));
+    await tab.selectOption('#story', 'file');
+    await answered(tab);
+    assert.equal(await text(tab, 'error'), '');
+    assert.ok(await tab.isVisible('#file'));
+    assert.deepEqual(await tab.$$eval('#models input:checked', (all) => all.map(({ value }) => value)), ['windows-10-1909']);
+    await tab.fill('#file', 'nonsense');
+    await tab.waitForFunction(() => document.getElementById('error').textContent);
+    assert.ok(!(await tab.isVisible('#verdict')) && !(await tab.isVisible('#timeline')));
+    await tab.context().close();
+    const empty = await open('#story=file');
+    assert.equal(await text(empty, 'error'), '');
+    await empty.context().close();
+  },
+
+  async 'locks are explained, and what takes long says how far it is'() {
+    const tab = await opened(browser, `${url}#page=zeroing`);
+    const bar = '#zero-progress';
+    await tab.waitForFunction((bar) => document.querySelector(bar).value > 0.01 && document.querySelector(bar).value < 1, bar, { timeout: 60_000 });
+    assert.ok(await tab.isVisible(bar));
+    await answered(tab);
+    assert.ok(!(await tab.isVisible(bar)));
+    for (const label of await tab.$$eval('#locks label', (all) => all.map(({ textContent }) => textContent))) assert.ok(label.length > 40, label);
+    await tab.context().close();
+  },
+
   async 'pools: the same Run as the command, and sliders that do something'() {
     const tab = await open('#page=zeroing&threads=16&lock=tas&lock=mcs');
     assert.equal(await text(tab, 'zero-error'), '');
@@ -144,11 +201,15 @@ const checks = {
   },
 
   async 'narrow and wide, light and dark: nothing beyond the edge, nothing that axe finds serious'() {
-    for (const hash of ['#story=own', '#page=zeroing&threads=8']) {
+    // A model with a long name in a story with every kind of figure.
+    const long = '#story=change-interval&on=windows-10-2004&parameters=jitter%3D1us%2Ccpus%3D2%2Cslip%3D60%2Chardware%3Dexact%2Cbase%3Dnow%2Cinterval%3D2ms';
+    for (const hash of ['#story=own', long, '#page=zeroing&threads=8']) {
       for (const [width, colorScheme] of looks) {
         const tab = await open(hash, { viewport: { width, height: 900 }, colorScheme });
         if (screenshots) await tab.screenshot({ path: join(screenshots, `${hash.replace(/\W/g, '-')}-${width}-${colorScheme}.png`), fullPage: true });
         await fits(tab, `${hash} at ${width}, ${colorScheme}`);
+        const beyond = await tab.$$eval('td, svg text', (all) => all.filter((one) => one.getBoundingClientRect().right > innerWidth).map(({ textContent }) => textContent));
+        assert.deepEqual(beyond, [], `${hash} at ${width}: beyond the edge`);
         await isAccessible(tab, `${hash} at ${width}, ${colorScheme}`);
         await tab.context().close();
       }

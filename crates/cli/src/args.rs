@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Command as Definition, CommandFactory, FromArgMatches, Parser, Subcommand};
-use clap_complete::{Shell, generate};
 
 use crate::bench::{self, BenchArgs};
 use crate::compare::{self, CompareArgs};
+use crate::completions::{self, CompletionsArgs};
 use crate::doctor::{self, DoctorArgs};
 use crate::exec::{self, ExecArgs};
 use crate::measure::{self, MeasureArgs};
@@ -105,7 +105,7 @@ pub(crate) enum Command {
     Exec(ExecArgs),
 
     /// Print the script that completes commands and options in a shell
-    #[command(after_help = SHELLS)]
+    #[command(after_help = completions::AFTER)]
     Completions(CompletionsArgs),
 
     /// Write the manual, a page for each command
@@ -126,7 +126,11 @@ pub(crate) fn parse() -> Result<Command, ExitCode> {
 /// than 100 columns are hard to read.
 pub(crate) fn definition() -> Definition {
     let is_seen = std::io::stdout().is_terminal() || std::io::stderr().is_terminal();
-    Cli::command().max_term_width(if is_seen { 100 } else { 80 })
+    let mut whole = Cli::command();
+    // Now each command has the options that those above it hand down.
+    whole.build();
+    let whole = whole.mut_subcommand("bench", bench::without_what_means_nothing);
+    whole.max_term_width(if is_seen { 100 } else { 80 })
 }
 
 /// Prints what was asked for, or what is wrong, and returns the exit code.
@@ -188,37 +192,11 @@ pub(crate) fn with_guess(message: String) -> String {
 /// More of their letters than names share that nobody mistakes for each other.
 const ALIKE: f64 = 0.5;
 
-/// How a shell is told.
-const SHELLS: &str = "\
-Examples:
-  punctual completions bash > /etc/bash_completion.d/punctual
-  punctual completions zsh > ~/.zfunc/_punctual    (a directory of $fpath)
-  punctual completions fish > ~/.config/fish/completions/punctual.fish
-  punctual completions powershell >> $PROFILE";
-
-#[derive(Debug, Args)]
-pub(crate) struct CompletionsArgs {
-    /// The shell
-    #[arg(value_name = "SHELL", value_enum)]
-    shell: Shell,
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
     /// Where the pages go; `man DIR/punctual.1` shows the first
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-}
-
-/// Prints the script for a shell.
-pub(crate) fn completions(
-    args: &CompletionsArgs,
-    mut definition: Definition,
-) -> anyhow::Result<Done> {
-    let mut script = Vec::new();
-    generate(args.shell, &mut definition, "punctual", &mut script);
-    print(&String::from_utf8(script)?)?;
-    Ok(Done::Whole)
 }
 
 /// Writes a page for each command.

@@ -10,6 +10,7 @@
 mod args;
 mod bench;
 mod compare;
+mod completions;
 mod console;
 mod doctor;
 mod exec;
@@ -59,7 +60,7 @@ fn command() -> ExitCode {
         Command::Doctor(args) => doctor::run(&args),
         Command::Resolution(args) => resolution::run(&args),
         Command::Slack(args) => slack::run(&args),
-        Command::Completions(args) => args::completions(&args, args::definition()),
+        Command::Completions(args) => completions::run(&args, args::definition()),
         Command::Man(args) => args::man(&args, args::definition()),
         Command::Exec(args) => exec::run(&args).map(|never| match never {}),
         Command::Sweep(args) => sweep::run(&args),

@@ -10,7 +10,7 @@ use punctual_report::tables::Section;
 use punctual_report::{Report, Verdict};
 use punctual_sim::Model;
 
-use crate::console::{self, say};
+use crate::console;
 use crate::values::{self, List};
 
 /// Refuses the first option of these that is given, as it has no meaning for `what`.
@@ -118,9 +118,6 @@ pub(crate) enum Color {
 
 impl Output {
     /// What is printed of a run: its answer, where there is one to be had, or else all.
-    ///
-    /// That there is no table of a name is said when there are tables: what was measured
-    /// is not lost for it.
     pub(crate) fn of<R: Report>(&self, run: &Run<R>) -> String {
         let verdict = punctual_report::verdict(run);
         self.shown(verdict, || punctual_report::text(run), || R::sections(run))
@@ -133,25 +130,44 @@ impl Output {
         full: impl FnOnce() -> String,
         sections: impl FnOnce() -> Vec<Section>,
     ) -> String {
-        let Some(verdict) = verdict.filter(|_| !self.full) else {
-            return full();
-        };
-        let mut text = match self.markdown {
-            true => verdict.markdown(),
-            false => {
+        let mut text = match verdict.filter(|_| !self.full) {
+            None => full(),
+            Some(verdict) if self.markdown => verdict.markdown(),
+            Some(verdict) => {
                 if self.is_bold() {
                     console::embolden();
                 }
                 on_a_screen(&verdict)
             }
         };
-        if let Some(names) = &self.tables {
-            match punctual_report::tables_named(sections(), &names.0) {
-                Ok(tables) => text += &format!("\n{tables}"),
-                Err(why) => say!("{why}"),
-            }
+        if let Some(Ok(tables)) = self.named_tables(sections) {
+            text += &format!("\n{tables}");
         }
         text
+    }
+
+    /// The tables that are named, if any is.
+    fn named_tables(
+        &self,
+        sections: impl FnOnce() -> Vec<Section>,
+    ) -> Option<Result<String, String>> {
+        let names = self.tables.as_ref()?;
+        Some(punctual_report::tables_named(sections(), &names.0))
+    }
+
+    /// Refuses a name that no table has. Which there are is known only at the end, after what was
+    /// measured has been printed and written.
+    ///
+    /// # Errors
+    /// The name, and the tables that there are.
+    pub(crate) fn refuse_unknown_tables(
+        &self,
+        sections: impl FnOnce() -> Vec<Section>,
+    ) -> Result<()> {
+        match self.named_tables(sections) {
+            Some(Err(why)) => bail!("{why}"),
+            _ => Ok(()),
+        }
     }
 
     fn is_bold(&self) -> bool {

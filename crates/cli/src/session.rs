@@ -1,7 +1,6 @@
 //! What commands that measure have in common: the machine they measure on, how
 //! they say what they are about to do, and where their results go.
 
-use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
@@ -164,22 +163,19 @@ pub(crate) fn say_left_out(left_out: &[Warning]) {
 }
 
 /// Where the results go, found out before there are any.
-pub(crate) struct Outputs {
+pub(crate) struct Outputs<'o> {
     pub(crate) json: Option<Target>,
-    plots: Option<PathBuf>,
+    output: &'o Output,
 }
 
-impl Outputs {
+impl<'o> Outputs<'o> {
     /// Makes sure that all of it can be written.
-    pub(crate) fn new(output: &Output) -> Result<Self> {
+    pub(crate) fn new(output: &'o Output) -> Result<Self> {
         let json = output.json.as_deref().map(Target::new).transpose()?;
         if let Some(plots) = &output.plots {
             files::directory(plots, "figures")?;
         }
-        Ok(Self {
-            json,
-            plots: output.plots.clone(),
-        })
+        Ok(Self { json, output })
     }
 
     /// Writes `run` and its figures.
@@ -197,7 +193,7 @@ impl Outputs {
             if let Some(to) = self.json {
                 to.write(&json())?;
             }
-            match &self.plots {
+            match &self.output.plots {
                 Some(plots) => files::write_figures(plots, &figures()),
                 None => Ok(()),
             }
@@ -213,6 +209,7 @@ impl Outputs {
         {
             bail!("{why}");
         }
+        let output = self.output;
         // Printing takes as long as its reader likes.
         let written = self.write(run);
         print(text)?;
@@ -220,6 +217,7 @@ impl Outputs {
         if let Some(why) = failed {
             bail!("it ended before its end, and what was measured is kept: {why}");
         }
+        output.refuse_unknown_tables(|| R::sections(run))?;
         Ok(Done::unless(run.interrupted))
     }
 }

@@ -12,6 +12,12 @@ thread_local! {
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
+#[link(wasm_import_module = "page")]
+unsafe extern "C" {
+    /// What the page does with the share of the answer that is done.
+    safe fn punctual_progress(share: f64);
+}
+
 /// Makes room for a question of so many bytes, and says where.
 #[unsafe(no_mangle)]
 extern "C" fn punctual_make_room(bytes: usize) -> *mut u8 {
@@ -26,7 +32,7 @@ extern "C" fn punctual_make_room(bytes: usize) -> *mut u8 {
 extern "C" fn punctual_answer() -> usize {
     BUFFER.with_borrow_mut(|buffer| {
         let question = String::from_utf8_lossy(buffer);
-        *buffer = crate::answer(&question).into_bytes();
+        *buffer = crate::answer(&question, &mut |share| punctual_progress(share)).into_bytes();
         buffer.len()
     })
 }

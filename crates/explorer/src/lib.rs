@@ -3,6 +3,7 @@
 //! The page is `site/`; what it gets is what the
 //! command `punctual` prints and writes for the same scenario, model and seed, to the byte.
 
+#[cfg(target_arch = "wasm32")]
 mod export;
 mod pools;
 mod scenarios;
@@ -57,15 +58,19 @@ impl Simulated {
     }
 }
 
+/// Takes the share of an answer that is done, from 0 to 1.
+pub type Progress<'a> = &'a mut (dyn FnMut(f64) + Send);
+
 /// The answer to a question: an object with `ok`, or with `error`, one sentence for people.
-pub fn answer(question: &str) -> String {
+/// A simulation says now and then how far it is.
+pub fn answer(question: &str, progress: Progress) -> String {
     let answered = serde_json::from_str(question)
         .map_err(|why| format!("this is no question that the explorer knows: {why}"))
         .and_then(|question| match question {
             Question::Catalogue => Ok(catalogue()),
-            Question::Simulate(simulation) => simulation.run().map(|ran| json!(ran)),
+            Question::Simulate(simulation) => simulation.run(progress).map(|ran| json!(ran)),
             Question::Explain(wake) => wake.explain().map(Value::from),
-            Question::Pools(pools) => pools.run().map(|ran| json!(ran)),
+            Question::Pools(pools) => pools.run(progress).map(|ran| json!(ran)),
         });
     match answered {
         Ok(answer) => json!({ "ok": answer }),

@@ -7,7 +7,7 @@ use punctual_zero_sim::{Job, Machine, presets};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{Simulated, quoted};
+use crate::{Progress, Simulated, quoted};
 
 /// Pools of all these numbers of threads with all these locks and batches.
 #[derive(Debug, Deserialize)]
@@ -39,7 +39,7 @@ impl Pools {
         )
     }
 
-    pub(crate) fn run(&self) -> Result<Simulated, String> {
+    pub(crate) fn run(&self, progress: Progress) -> Result<Simulated, String> {
         if !(1..=MIB_MAX).contains(&self.mib) {
             return Err(format!("give from 1 to {MIB_MAX} MiB to be zeroed"));
         }
@@ -56,7 +56,11 @@ impl Pools {
             return Err(left_out.join("; "));
         }
         let pages = (self.mib << 20).div_ceil(PAGE_BYTES);
+        let all: f64 = settings.iter().map(simulation::effort).sum();
+        let mut done = 0.0;
         let results = settings.into_iter().map(|setting| {
+            progress(done / all);
+            done += simulation::effort(&setting);
             let job = Job {
                 seed: self.seed,
                 ..Job::new(setting, pages)
@@ -87,6 +91,8 @@ pub(crate) fn computers() -> Vec<Value> {
 }
 
 /// The locks there are.
-pub(crate) fn locks() -> Vec<&'static str> {
-    LockKind::ALL.map(LockKind::name).to_vec()
+pub(crate) fn locks() -> Vec<Value> {
+    let all = LockKind::ALL.iter();
+    all.map(|lock| json!({ "name": lock.name(), "about": lock.about() }))
+        .collect()
 }

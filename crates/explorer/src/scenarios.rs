@@ -1,5 +1,6 @@
 //! Scenarios on simulated computers.
 
+use punctual_core::Nanos;
 use punctual_lab::scenario::{self, Scenario, shipped};
 use punctual_report::not_done;
 use punctual_sim::Model;
@@ -7,7 +8,7 @@ use punctual_sim::model::Domain;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{Simulated, quoted};
+use crate::{Progress, Simulated, quoted};
 
 /// A scenario, where it runs, and for how long.
 #[derive(Debug, Deserialize)]
@@ -72,12 +73,18 @@ impl Simulation {
         words.join(" ")
     }
 
-    pub(crate) fn run(&self) -> Result<Simulated, String> {
+    pub(crate) fn run(&self, progress: Progress) -> Result<Simulated, String> {
         let scenario = self.scenario()?;
         let models = self.models(&scenario)?;
         let command = self.command() + " --json run.json";
         let what = (&scenario, &models[..], self.seed);
-        let (mut run, unchecked, _) = scenario::simulate(what, false, command.clone(), |_, _| {})?;
+        let length = scenario.length().as_ns().max(1) as f64;
+        let watch = |model: &Model, gone_by: Nanos| {
+            let before = models.iter().position(|one| std::ptr::eq(one, model));
+            let done = before.unwrap_or(0) as f64 + gone_by.as_ns() as f64 / length;
+            progress(done / models.len() as f64);
+        };
+        let (mut run, unchecked, _) = scenario::simulate(what, false, command.clone(), watch)?;
         run.warnings.extend(unchecked.as_ref().map(not_done));
         Ok(Simulated::of(command, &run))
     }

@@ -4,7 +4,7 @@ use punctual_explorer::answer;
 use serde_json::{Value, json};
 
 fn asked(question: Value) -> Value {
-    serde_json::from_str(&answer(&question.to_string())).unwrap()
+    serde_json::from_str(&answer(&question.to_string(), &mut |_| {})).unwrap()
 }
 
 #[test]
@@ -18,7 +18,36 @@ fn the_catalogue_has_what_there_is() {
     assert!(names("scenarios").contains(&"lowest-request-wins".to_owned()));
     assert!(names("models").contains(&"windows-11".to_owned()));
     assert!(names("computers").contains(&"cascade-lake-96".to_owned()));
-    assert_eq!(catalogue["locks"][0], "tas");
+    // Readers of a page have no options.
+    for scenario in catalogue["scenarios"].as_array().unwrap() {
+        let about = scenario["about"].as_str().unwrap();
+        assert!(!about.contains("--"), "{about}");
+    }
+    let tas = &catalogue["locks"][0];
+    assert_eq!(tas["name"], "tas");
+    assert!(tas["about"].as_str().unwrap().starts_with("test-and-set"));
+}
+
+#[test]
+fn a_simulation_says_how_far_it_is() {
+    let pools = json!({
+        "ask": "pools", "on": "cascade-lake-96", "threads": [1, 4], "locks": ["tas", "mcs"],
+        "batches": ["1"], "mib": 1, "seed": 1,
+    });
+    let scenario = json!({
+        "ask": "simulate", "scenario": "game-loop", "on": ["linux", "windows-11"], "seed": 1,
+    });
+    for (question, at_least) in [(pools, 4), (scenario, 10)] {
+        let mut shares = Vec::new();
+        answer(&question.to_string(), &mut |share| shares.push(share));
+        assert!(shares.len() >= at_least, "{question}: {shares:?}");
+        assert_eq!(shares[0], 0.0);
+        assert!(shares.is_sorted() && shares.iter().all(|share| (0.0..=1.0).contains(share)));
+        assert!(
+            shares.iter().any(|share| (0.4..0.6).contains(share)),
+            "{shares:?}"
+        );
+    }
 }
 
 #[test]

@@ -337,6 +337,26 @@ pub struct ScenarioThreads {
     pub since_signal_ns: Option<Tail>,
     /// What was read of the OS, in nanoseconds, by what that is.
     pub readings: BTreeMap<String, Reading>,
+    /// The sleeps and waits that ended in this phase and began in an earlier one. They are
+    /// wakes of this phase, and in none of its lengths.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub began_before: Vec<BeganBefore>,
+    /// The length that each of `samples_slept_ns` asked for. Empty where no event ended any:
+    /// there it is what was slept, less the lateness.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples_asked_ns: Vec<u64>,
+}
+
+/// A sleep or wait during which a phase began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BeganBefore {
+    /// The length that was asked for.
+    pub asked_ns: u64,
+    /// The length from the call to the end.
+    pub slept_ns: u64,
+    /// When it ended, counted from the beginning of the experiment.
+    pub woke_ns: u64,
 }
 
 /// What was read several times.

@@ -57,6 +57,12 @@ pub fn measure_bursts(
     Ok(ZeroRow::pool(job.setting.lock, zeroed))
 }
 
+/// How long it takes to simulate a pool beside others: about as long for each worker, and
+/// something for the pool.
+pub fn effort(setting: &Setting) -> f64 {
+    setting.workers as f64 + 3.0
+}
+
 /// The Run of a `command` that had these results on `machine`.
 pub fn run(machine: &Machine, results: Vec<ZeroRow>, command: String) -> Run<ZeroRow> {
     Run {

@@ -4,7 +4,7 @@ mod plan;
 pub(crate) mod regimes;
 
 use anyhow::Result;
-use clap::{Args, Subcommand};
+use clap::{Args, Command as Definition, Subcommand};
 use punctual_core::{Nanos, Rate, StrategySpec};
 use punctual_lab::experiments::robustness;
 use punctual_lab::rounds::{self, Results};
@@ -112,6 +112,25 @@ fn as_run(
     };
     let rounds = plan.interleaved.iter().map(|part| part.rounds);
     on.warned(run, rounds.min().unwrap_or(0))
+}
+
+/// What an experiment refuses of the options that `bench` hands down.
+const MEANINGLESS: [(&str, &[&str]); 3] = [
+    ("regimes", &["load", "on", "seed", "cpu", "plots"]),
+    ("robustness", &["on", "rounds", "quick"]),
+    ("naps", &["strategy"]),
+];
+
+/// The definition of `bench`, whose experiments do not offer what they refuse.
+pub(crate) fn without_what_means_nothing(bench: Definition) -> Definition {
+    MEANINGLESS.iter().fold(bench, |bench, (name, options)| {
+        bench.mut_subcommand(name, |experiment| {
+            experiment.mut_args(|arg| {
+                let is_refused = options.contains(&arg.get_id().as_str());
+                if is_refused { arg.hide(true) } else { arg }
+            })
+        })
+    })
 }
 
 /// What its help begins with.

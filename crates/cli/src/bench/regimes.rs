@@ -265,7 +265,7 @@ with the others. Without --deciding: 1000 Hz, 60 Hz and mixed lengths, quiet and
 in about 3 minutes; that aims at intervals within 15 %. With it: all regimes, conditions and weights, batches of 16 s \
 beside load so that a subject can fall into a trap, rounds until each ratio is known within 3 % or told from 1, at \
 most 30 of them. That takes days if nothing is decided before; it says how long before it begins, and --resume goes on \
-another day. It runs here only, with rates of its own: --rate, --explain, --on, --seed, --cpu and --plots do not apply.";
+another day. It runs here only, with rates of its own.";
 
 /// What it ends with.
 pub(super) const AFTER: &str = "\

@@ -60,6 +60,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
     let printed = print(&text);
     outputs.put(|| compared.to_json(), || comparison_figures(&compared))?;
     printed?;
+    args.output
+        .refuse_unknown_tables(|| comparison_sections(&compared, &[COMPARED]))?;
     Ok(Done::by(compared.rules.iter().map(|judged| judged.outcome)))
 }
 

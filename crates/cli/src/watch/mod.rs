@@ -16,7 +16,7 @@ use punctual_lab::watch::{Settings, Tally, Watcher, measurement, usual_threshold
 use punctual_os::thread::allowed_cpus;
 use punctual_record::compare::{Comparison, Metric, RuleOutcome};
 use punctual_record::{Disturbance, Experiment, Measurement, OwnStops, Run, StealDoubt};
-use punctual_report::{Setting, clock_step, hiccup, warnings};
+use punctual_report::{Report, Setting, clock_step, hiccup, warnings};
 
 use crate::compare::judge::judge;
 use crate::compare::rule::{Judged, Limit, Rule};
@@ -88,6 +88,8 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
     for (outcome, why) in &judged {
         say!("{}: {why}", outcome.name());
     }
+    args.output
+        .refuse_unknown_tables(|| Measurement::sections(&run))?;
     Ok(match done {
         Done::Differs => done,
         _ if run.interrupted => Done::Interrupted,
@@ -161,7 +163,16 @@ fn announce(args: &WatchArgs, watch: &Watch, server: Option<&Server>) -> Result<
         watch.tally().threshold,
     );
     if let Some(server) = server {
-        say!("metrics at http://{}{PATH}", server.address()?);
+        let address = server.address()?;
+        let port = address.port();
+        let whom = match address.ip() {
+            ip if ip.is_loopback() => {
+                format!("for this machine only; --listen 0.0.0.0:{port} serves others too")
+            }
+            ip if ip.is_unspecified() => "for every machine that reaches this one".to_owned(),
+            _ => "for machines that reach this address".to_owned(),
+        };
+        say!("metrics at http://{address}{PATH}, {whom}");
     }
     Ok(())
 }
@@ -418,7 +429,7 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "RULE", value_parser = rule)]
     pub(crate) fail_if: Vec<Rule>,
 
-    /// Serve metrics to Prometheus here: PORT (of 127.0.0.1), or ADDRESS:PORT
+    /// Serve metrics to Prometheus: PORT or :PORT to this machine only (127.0.0.1), ADDRESS:PORT elsewhere, 0.0.0.0:PORT to every machine
     #[arg(long, value_name = "ADDRESS", allow_hyphen_values = true, value_parser = address)]
     pub(crate) listen: Option<SocketAddr>,
 
@@ -483,8 +494,10 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(port) = local.unwrap_or(text).parse() {
         return Ok((Ipv4Addr::LOCALHOST, port).into());
     }
-    text.parse()
-        .map_err(|_| "write it like 9464, 127.0.0.1:9464 or [::1]:9464".to_owned())
+    text.parse().map_err(|_| {
+        "write it like 9464 (this machine only), [::1]:9464 or 0.0.0.0:9464 (every machine)"
+            .to_owned()
+    })
 }
 
 #[cfg(test)]

@@ -5,9 +5,13 @@ mod probe;
 mod run;
 mod simulate;
 
-use anyhow::Result;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use punctual_core::Nanos;
+use punctual_lab::host::Stop;
+use punctual_zero::simulation;
 use punctual_zero_pool::Setting;
 
 use crate::Done;
@@ -70,8 +74,31 @@ fn show(progress: &mut Progress, setting: &Setting) {
     progress.next(&what, effort(setting));
 }
 
-/// What it takes to simulate a pool, beside others: about as much for each worker,
-/// and something for the pool.
+/// What `work` returns, or `None` if the user wants an end before it does. A simulation that
+/// is given up so goes on in its thread, until the process ends.
+fn unless_stopped<T: Send + 'static>(
+    stop: &Stop,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<Option<T>> {
+    /// A user does not notice so much.
+    const LOOK: Duration = Duration::from_millis(50);
+    let thread = std::thread::Builder::new().spawn(work);
+    let thread = thread.context("cannot start a thread to simulate on")?;
+    while !thread.is_finished() {
+        if stop.is_requested() {
+            // From here on a termination waits for what is written.
+            stop.end();
+            return Ok(None);
+        }
+        std::thread::park_timeout(LOOK);
+    }
+    match thread.join() {
+        Ok(done) => Ok(Some(done)),
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+/// See [`simulation::effort`].
 fn effort(setting: &Setting) -> Nanos {
-    Nanos::new(setting.workers as u64 + 3)
+    Nanos::new(simulation::effort(setting) as u64)
 }

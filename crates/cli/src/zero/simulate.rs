@@ -6,6 +6,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::{Args, ValueEnum};
 use punctual_core::Nanos;
 use punctual_record::Run;
+use punctual_report::{Report, prose};
 use punctual_zero::rows::{PAGE_BYTES, ZeroRow};
 use punctual_zero::validation::{self, Validation};
 use punctual_zero::{Grid, article, computers, simulation};
@@ -17,7 +18,8 @@ use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::simulate::validate::chosen;
 use crate::values::{List, bytes, length, list, number, numbers, seed};
-use crate::{Done, files, print, say};
+use crate::zero::unless_stopped;
+use crate::{Done, files, print, say, stop};
 
 pub(crate) const ABOUT: &str = "\
 Run the pool that `punctual zero run` runs, the same code, on a simulated computer.
@@ -30,7 +32,8 @@ closed form of Boyd-Wickizer and others (2012).
 have brought, and what Windows 11 and Server 2022 made of it.";
 
 pub(crate) const AFTER: &str = "\
-Exit codes: 0 done; with --validate 1 if a figure is not as published and the deviation is not explained; 2 could not run.
+Exit codes: 0 done; with --validate 1 if a figure is not as published and the deviation is not explained; 2 could not run; \
+3 ended by Ctrl-C (what was simulated is kept).
 
 Examples:
   punctual zero simulate article
@@ -158,9 +161,19 @@ fn simulate(args: &SimulateArgs) -> Result<Done> {
     for why in &left_out {
         say!("left out: {why}");
     }
+    let stop = stop::on_ctrl_c()?;
     let outputs = Outputs::new(&args.output)?;
+    // Refused before anything is simulated.
+    let most = settings.iter().map(|setting| setting.workers).max();
+    machine.topology.placement(most.unwrap_or(0))?;
+    say!(
+        "zero simulate: {} pool{} on {}",
+        settings.len(),
+        prose::when(settings.len() > 1, || "s".to_owned()),
+        machine.name
+    );
     let mut bar = super::progress(&settings);
-    let mut results = Vec::new();
+    let (all, mut results) = (settings.len(), Vec::new());
     for setting in settings {
         super::show(&mut bar, &setting);
         let job = Job {
@@ -168,9 +181,13 @@ fn simulate(args: &SimulateArgs) -> Result<Done> {
             seed: args.seed,
             ..Job::new(setting, args.size.div_ceil(PAGE_BYTES))
         };
-        let measured = match args.arrive {
-            Some(gb_per_s) => simulation::measure_bursts(&machine, &job, gb_per_s, args.every),
+        let (machine, arrive, every) = (machine.clone(), args.arrive, args.every);
+        let measured = unless_stopped(&stop, move || match arrive {
+            Some(gb_per_s) => simulation::measure_bursts(&machine, &job, gb_per_s, every),
             None => simulation::measure(&machine, &job),
+        })?;
+        let Some(measured) = measured else {
+            break;
         };
         let failed = || {
             format!(
@@ -181,7 +198,10 @@ fn simulate(args: &SimulateArgs) -> Result<Done> {
         results.push(measured.with_context(failed)?);
     }
     drop(bar);
-    let run = simulation::run(&machine, results, session::command_line());
+    let run = Run {
+        interrupted: results.len() < all,
+        ..simulation::run(&machine, results, session::command_line())
+    };
     outputs.deliver(&run, &args.output.of(&run))
 }
 
@@ -215,38 +235,68 @@ fn given<T: Clone>(list: &Option<List<T>>, usual: Vec<T>) -> Vec<T> {
 }
 
 fn tell_article(args: &SimulateArgs) -> Result<Done> {
+    let stop = stop::on_ctrl_c()?;
     let outputs = Outputs::new(&args.output)?;
     let lines = article::lines();
+    say!("zero simulate: {} pools", lines.len());
     let mut bar = Progress::alike(lines.len());
     let mut told = Vec::new();
     let mut results: Vec<ZeroRow> = Vec::new();
     for line in &lines {
         bar.step(line.what);
-        let (outcomes, measurement) = line.tell(args.seed)?;
+        let (line, seed) = (line.clone(), args.seed);
+        let Some(one) = unless_stopped(&stop, move || line.tell(seed))? else {
+            break;
+        };
+        let (outcomes, measurement) = one?;
         told.push(outcomes);
         results.push(measurement);
     }
     drop(bar);
     let run = Run {
         machine: article::machine_facts(),
+        interrupted: told.len() < lines.len(),
         results,
         ..session::run()
     };
-    outputs.deliver(&run, &article::text(&lines, &told))
+    let text = || match told.is_empty() {
+        true => String::new(),
+        false => article::text(&lines, &told),
+    };
+    let shown = args.output.shown(None, text, || ZeroRow::sections(&run));
+    outputs.deliver(&run, &(shown + &how_far(told.len(), lines.len())))
 }
 
 /// Prints a line for each figure that the simulated pools are held against; whether one
 /// deviates that nobody has explained is the exit code.
 fn validate(ids: &[String]) -> Result<Done> {
+    let stop = stop::on_ctrl_c()?;
     let Validation { sources, rows } = Validation::load();
     let rows = chosen(rows, ids, |row| &row.id)?;
+    say!("zero simulate: {} figures", rows.len());
     let mut bar = Progress::alike(rows.len());
     let mut findings = Vec::new();
     for row in &rows {
         bar.step(&row.id);
-        findings.push((row, row.run()?));
+        let of = row.clone();
+        let Some(finding) = unless_stopped(&stop, move || of.run())? else {
+            break;
+        };
+        findings.push((row, finding?));
     }
     drop(bar);
-    print(&validation::text(&findings, &sources))?;
-    Ok(Done::of(validation::count(&findings, "differs") == 0))
+    let text = validation::text(&findings, &sources);
+    print(&(text + &how_far(findings.len(), rows.len())))?;
+    Ok(match findings.len() < rows.len() {
+        true => Done::Interrupted,
+        false => Done::of(validation::count(&findings, "differs") == 0),
+    })
+}
+
+/// How many lines of a table there are, where the user did not wait for all.
+fn how_far(done: usize, all: usize) -> String {
+    match done < all {
+        true => format!("Ended before its end: {done} of {all} lines were simulated.\n"),
+        false => String::new(),
+    }
 }

@@ -15,7 +15,7 @@ fn the_explorer_answers_what_the_command_prints_and_writes() {
         json!({ "ask": "simulate", "scenario": "lowest-request-wins", "on": ["windows-7"], "length": "100ms", "seed": 1 }),
         json!({ "ask": "pools", "on": "cascade-lake-96", "threads": [1, 4], "locks": ["tas", "mcs"], "batches": ["1"], "mib": 16, "seed": 1 }),
     ] {
-        let answer = punctual_explorer::answer(&question.to_string());
+        let answer = punctual_explorer::answer(&question.to_string(), &mut |_| {});
         let answer: Value = serde_json::from_str(&answer).unwrap();
         let answer = |what: &str| answer["ok"][what].as_str().unwrap();
         let directory = tempfile::tempdir().unwrap();
@@ -111,7 +111,7 @@ fn more_is_there_for_who_asks() {
     // What was measured is there all the same.
     let wrong = run("bench --on linux --rate 1000 --tables nonsense");
     assert!(
-        wrong.status.success() && stdout(&wrong).contains("For a 1000 Hz loop"),
+        wrong.status.code() == Some(2) && stdout(&wrong).contains("For a 1000 Hz loop"),
         "{wrong:?}"
     );
     let why = stderr(&wrong);
@@ -119,6 +119,20 @@ fn more_is_there_for_who_asks() {
         why.contains("no table has `nonsense` in its title; there are: pace at 1000 Hz: lateness;"),
         "{why}"
     );
+    for command in [
+        "simulate game-loop",
+        "doctor --on linux",
+        "zero simulate article",
+        "measure wakeups --on linux",
+    ] {
+        let wrong = run(&format!("{command} --tables nonsense"));
+        assert_eq!(wrong.status.code(), Some(2), "{command}");
+        let why = stderr(&wrong);
+        assert!(
+            why.contains("error: no table has `nonsense` in its title; there are: "),
+            "{why}"
+        );
+    }
     let markdown = stdout(&run("bench --on linux --rate 1000 --markdown"));
     assert!(
         markdown.starts_with("**punctual bench") && markdown.contains("\n|---|---|\n"),

@@ -108,12 +108,25 @@ fn completions_are_what_a_shell_reads() {
         let script = says(&["completions", name]);
         assert!(script.contains(marks), "{name}");
         for word in ["doctor", "quick", "probe"] {
-            assert_eq!(
-                script.contains(word),
-                word != "cascade-lake",
-                "{name}: {word}"
-            );
+            assert!(script.contains(word), "{name}: {word}");
         }
+        // Models, computers, scenarios, strategies, peers, calls, locks.
+        let names = [
+            "windows-10-2004",
+            "cascade-lake-96",
+            "lowest-request-wins",
+            "adaptive-balanced",
+            "spin_sleep",
+            "timerfd",
+            "ticket",
+        ];
+        let missing = names.iter().find(|word| !script.contains(**word));
+        // clap_complete has no values for PowerShell.
+        assert_eq!(
+            missing.is_some(),
+            name == "powershell",
+            "{name}: {missing:?}"
+        );
         assert!(!script.contains("run-program"), "{name}");
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("script");
@@ -121,6 +134,73 @@ fn completions_are_what_a_shell_reads() {
         let read = Command::new(name).arg(check).arg(&file).output();
         if let (Ok(read), false) = (read, check.is_empty()) {
             assert!(read.status.success(), "{name}: {read:?}");
+        }
+    }
+}
+
+/// As a user of bash meets them: what is offered after the beginning of a value.
+#[test]
+fn bash_completes_names() {
+    let script = says(&["completions", "bash"]);
+    for (line, offered) in [
+        (
+            "bench --on windows-1",
+            "windows-10-1909 windows-10-2004 windows-11",
+        ),
+        ("zero simulate --on casc", "cascade-lake-96"),
+        ("simulate lowest", "lowest-request-wins"),
+        ("simulate artic", "article"),
+        ("bench --strategy adaptive-b", "adaptive-balanced"),
+        ("watch --method timerf", "timerfd"),
+        ("zero run --lock ti", "ticket"),
+    ] {
+        let line = format!("punctual {line}");
+        let words: Vec<&str> = line.split(' ').collect();
+        let asked = format!(
+            "{script}\nCOMP_WORDS=({line}); COMP_CWORD={last}; _punctual punctual {word} {before}; echo \"${{COMPREPLY[*]}}\"",
+            last = words.len() - 1,
+            word = words[words.len() - 1],
+            before = words[words.len() - 2],
+        );
+        // Where there is no bash, nobody completes with it.
+        let Ok(said) = Command::new("bash").args(["-c", &asked]).output() else {
+            return;
+        };
+        assert_eq!(
+            String::from_utf8_lossy(&said.stdout).trim(),
+            offered,
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn an_experiment_does_not_offer_what_it_refuses() {
+    for (experiment, refused) in [
+        (
+            "regimes",
+            &[
+                "--load 1",
+                "--on linux",
+                "--seed 2",
+                "--cpu 0",
+                "--plots figures",
+            ][..],
+        ),
+        ("robustness", &["--on linux", "--rounds 7", "--quick"]),
+        ("naps", &["--strategy spin"]),
+    ] {
+        let help = says(&["bench", experiment, "--help"]);
+        assert!(help.contains("--json"), "{help}");
+        for option in refused {
+            let name = option.split(' ').next().unwrap();
+            assert!(!help.contains(name), "{experiment} offers {name}");
+            let line = format!("bench {experiment} {option}");
+            let said = says(&line.split(' ').collect::<Vec<_>>());
+            assert!(
+                said.contains(&format!("{name} has no meaning")),
+                "{line}: {said}"
+            );
         }
     }
 }

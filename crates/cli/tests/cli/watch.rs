@@ -370,8 +370,12 @@ mod scraped {
     /// The address that a watch says it serves.
     fn address(running: &mut Running) -> String {
         let line = running.until_it_says("metrics at ");
-        let address = line.strip_prefix("metrics at http://").unwrap();
-        address.strip_suffix("/metrics").unwrap().to_owned()
+        let said = line.strip_prefix("metrics at http://").unwrap();
+        let (address, whom) = said.split_once("/metrics, ").unwrap();
+        let port = address.rsplit(':').next().unwrap();
+        let here = format!("for this machine only; --listen 0.0.0.0:{port} serves others too");
+        assert_eq!(whom, here);
+        address.to_owned()
     }
 
     /// The head and the body of an answer.

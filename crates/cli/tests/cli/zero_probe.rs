@@ -223,20 +223,30 @@ fn a_probe_that_is_killed_leaves_no_process_behind() {
     assert!(process.wait().unwrap().success());
 }
 
-/// Ctrl-C keeps what was measured.
+/// Ctrl-C keeps what was measured, whatever is measured, and ends the warm-up too.
 #[cfg(unix)]
 #[test]
 fn ctrl_c_keeps_what_was_measured() {
     use crate::common::Running;
     use std::process::Stdio;
 
-    let directory = tempfile::tempdir().unwrap();
-    let command = "zero probe processes --rounds 1 --iterations 1000000000000 --memory-limit 4MiB --json run.json";
-    let mut running = Running::start(directory.path(), command, Stdio::piped());
-    running.until_it_says(" turns in ");
-    running.send("-INT");
-    let (text, code) = running.end();
-    assert_eq!(code, Some(3), "{text}");
-    assert!(schema::read_zero_file(directory.path().join("run.json")).interrupted);
-    assert!(text.contains("ended before its end"), "{text}");
+    for (command, said) in [
+        (
+            "processes --rounds 1 --iterations 1000000000000 --memory-limit 4MiB",
+            " turns in ",
+        ),
+        ("blocks --rounds 1000 --memory-limit 64MiB", " turns in "),
+        ("payers --rounds 1000 --memory-limit 4MiB", " turns in "),
+        ("pages --rounds 1000 --memory-limit 8MiB", "touches"),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let command = format!("zero probe {command} --json run.json");
+        let mut running = Running::start(directory.path(), &command, Stdio::piped());
+        running.until_it_says(said);
+        running.send("-INT");
+        let (text, code) = running.end();
+        assert_eq!(code, Some(3), "{text}");
+        assert!(schema::read_zero_file(directory.path().join("run.json")).interrupted);
+        assert!(text.contains("ended before its end"), "{text}");
+    }
 }

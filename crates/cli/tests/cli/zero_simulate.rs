@@ -138,3 +138,35 @@ fn who_spins_for_too_long_is_given_up() {
         assert!(said.contains(words), "{said}");
     }
 }
+
+/// Ctrl-C and termination keep what was simulated, whatever is simulated.
+#[cfg(unix)]
+#[test]
+fn a_stop_keeps_what_was_simulated() {
+    use crate::common::Running;
+    use std::process::Stdio;
+
+    let grid =
+        "zero simulate --on xeon-phi-272 --threads 1-272 --lock tas --batch 1 --json run.json";
+    for (command, signal) in [
+        (grid, "-INT"),
+        (grid, "-TERM"),
+        ("zero simulate article --json run.json", "-INT"),
+        ("zero simulate --validate", "-INT"),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut running = Running::start(directory.path(), command, Stdio::piped());
+        running.until_it_says("zero simulate: ");
+        running.send(signal);
+        let (text, code) = running.end();
+        assert_eq!(code, Some(3), "{command}: {text}");
+        assert!(
+            text.contains("ended before its end") || text.contains("Ended before its end"),
+            "{text}"
+        );
+        if command.contains("--json") {
+            let run = schema::read_zero_file(directory.path().join("run.json"));
+            assert!(run.interrupted && run.results.len() < 272, "{command}");
+        }
+    }
+}

@@ -29,8 +29,10 @@ pub(super) struct Group {
     pub(super) naps: u64,
     pub(super) missed: u64,
     pub(super) denied: u64,
-    /// The sleeps and waits, thread by thread, in order.
+    /// The sleeps and waits whose lengths count, thread by thread, in order.
     pub(super) sleeps: Vec<Sleep>,
+    /// Those that began in an earlier phase and therefore count as wakes only.
+    pub(super) began_before: Vec<Sleep>,
     /// The times from one wake of a thread to its next.
     pub(super) frames: Vec<u64>,
     /// From the signal to the end, of waits that an event ended.
@@ -94,7 +96,8 @@ impl Group {
     /// it is better than nothing.
     pub(super) fn finish(mut self) -> Self {
         if self.sleeps.iter().any(|sleep| sleep.began_here) {
-            self.sleeps.retain(|sleep| sleep.began_here);
+            let sleeps = std::mem::take(&mut self.sleeps).into_iter();
+            (self.sleeps, self.began_before) = sleeps.partition(|sleep| sleep.began_here);
         }
         self.frames.sort_unstable();
         self.since_signal.sort_unstable();
@@ -338,6 +341,7 @@ mod tests {
         group.add(Nanos::ZERO, LENGTH, &section(&[before, sample(1, 4, 1)]));
         let group = group.finish();
         assert_eq!((group.wakes, group.sleeps.len()), (2, 1));
+        assert_eq!(group.began_before[0].slept, Nanos::from_ms(15));
         assert_eq!(
             group.figure(Figure::Of(Series::Slept, Stat::Max)),
             Some(2e6)

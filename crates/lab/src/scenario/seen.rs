@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use punctual_core::Nanos;
 use punctual_program::machine::{self, ComputerUse, IdleStretches, Observations, Section};
 use punctual_record::experiment::{
-    IdleState, IdleStretch, Lengths, Phase, Range, Reading, ScenarioComputer, ScenarioThreads, Tail,
+    BeganBefore, IdleState, IdleStretch, Lengths, Phase, Range, Reading, ScenarioComputer,
+    ScenarioThreads, Tail,
 };
 use punctual_record::{Cpu, Experiment, Late, Measurement, modes, percentile};
 
 use super::Scenario;
 use super::expect::{Figure, energy_impact};
-use super::group::{Group, began_here, mean};
+use super::group::{Group, Sleep, began_here, mean};
 
 /// What the measurements of the whole computer have as their subject.
 pub const COMPUTER: &str = "(computer)";
@@ -158,6 +159,19 @@ fn threads(group: &Group, tick: Option<Nanos>, at: Phase) -> ScenarioThreads {
         frame_ns: tail(&group.frames),
         since_signal_ns: tail(&group.since_signal),
         readings: readings.collect(),
+        began_before: group.began_before.iter().map(began_before).collect(),
+        samples_asked_ns: match group.sleeps.iter().all(|sleep| sleep.late.is_some()) {
+            true => Vec::new(),
+            false => asked().collect(),
+        },
+    }
+}
+
+fn began_before(sleep: &Sleep) -> BeganBefore {
+    BeganBefore {
+        asked_ns: sleep.asked.as_ns(),
+        slept_ns: sleep.slept.as_ns(),
+        woke_ns: sleep.woke.as_ns(),
     }
 }
 

@@ -90,6 +90,17 @@ fn each_name_is_measured_in_each_phase() {
     let in_phase = 300_000_000..=500_000_000;
     assert!(later.samples_woke_ns.iter().all(|ns| in_phase.contains(ns)));
 
+    // A sleep that began before the phase is a wake, and of no length.
+    let threads = ScenarioThreads::of(later).unwrap();
+    assert_eq!(threads.began_before.len(), 2);
+    for sleep in &threads.began_before {
+        assert!(sleep.woke_ns - sleep.slept_ns < *in_phase.start());
+        assert!(in_phase.contains(&sleep.woke_ns));
+        assert_eq!(sleep.asked_ns, 1_000_000);
+    }
+    assert_eq!(threads.wakes, later.late_ns.n + 2);
+    assert!(threads.samples_asked_ns.is_empty());
+
     let worker = find(&ran, "worker", "calm").unwrap();
     assert_eq!(worker.late_ns.n, 0);
     let worker = ScenarioThreads::of(worker).unwrap();
@@ -98,6 +109,8 @@ fn each_name_is_measured_in_each_phase() {
         worker.wakes,
         "{worker:?}"
     );
+    // Of a wait that an event ended the lateness does not tell how long was asked.
+    assert_eq!(worker.samples_asked_ns.len() as u64, worker.wakes);
     let computer = find(&ran, scenario::COMPUTER, "calm").unwrap();
     let computer = ScenarioComputer::of(computer).unwrap();
     assert!(computer.interrupts_per_s > Some(900.0));

@@ -67,7 +67,10 @@ fn points(group: &[Row<'_, ScenarioThreads>]) -> Vec<(f64, f64)> {
     let both = |m: &Row<'_, ScenarioThreads>| {
         let woke = m.samples_woke_ns.clone().into_iter();
         let slept = m.samples_slept_ns.clone();
-        woke.zip(slept)
+        // A sleep during which the phase began is of no length of the phase, but is a sleep.
+        let before = m.of.began_before.clone().into_iter();
+        let all = woke.zip(slept);
+        all.chain(before.map(|sleep| (sleep.woke_ns, sleep.slept_ns)))
             .map(|(woke, slept)| (woke as f64 / 1e9, slept as f64 / 1e6))
     };
     group.iter().flat_map(both).collect()

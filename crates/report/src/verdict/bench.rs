@@ -71,14 +71,23 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     let shown = &loops[..loops.len().min(3)];
     let rates = shown.iter().map(|one| (one.rate.as_str(), one));
     let subjects = ranked(shown);
+    let of_all = match shown.len() < loops.len() {
+        true => format!(" The first {} of {} loops.", shown.len(), loops.len()),
+        false => String::new(),
+    };
+    // Three columns of whole intervals would not fit.
+    let (head, within): (_, fn(&Interval) -> String) = match shown.len() {
+        ..=2 => ("cost of a wait, w = 10", ratio_within),
+        _ => ("cost, w = 10", briefly_within),
+    };
     let table = Table::new("", &subjects)
-        .column("cost of a wait, w = 10", |subject| *subject)
-        .each(rates, |subject, one| one.cell(subject));
+        .column(head, |subject| *subject)
+        .each(rates, |subject, one| one.cell(subject, within));
     Some(Verdict::new(sentences, next).told(
         table,
         format!(
             "Times the lowest [95 % interval], {rounds} rounds, {waits} waits each. *: cheapest; ?: not told \
-             apart. Cost: CPU time + w x lateness, counted up to 1 ms."
+             apart. Cost: CPU time + w x lateness, counted up to 1 ms.{of_all}"
         ),
     ))
 }
@@ -88,30 +97,30 @@ impl<'r> Loop<'r> {
         self.rows.iter().map(|row| row.m.rounds.len() as u64)
     }
 
-    /// The one that the others cost more than, round by round; of several such the one that costs
-    /// least in the median.
+    /// The one that costs least in the median, as in the tables of costs.
     fn best(&self, weight: usize) -> Row<'r, Pace> {
         let costs = |row: &Row<'r, Pace>| cost(row.m, weight).unwrap_or(f64::MAX);
-        let least_beside = |row: &Row<'r, Pace>| {
-            let others = self.rows.iter().filter_map(|other| {
-                Cost::CAPPED.ratio_at(WEIGHTS[weight], &other.m.rounds, &row.m.rounds)
-            });
-            others.map(|ratio| ratio.median).fold(1.0, f64::min)
-        };
-        let best = self.rows.iter().max_by(|a, b| {
-            let by_rounds = least_beside(a).total_cmp(&least_beside(b));
-            by_rounds.then(costs(b).total_cmp(&costs(a)))
-        });
-        *best.expect("a loop has two at least")
+        let all = self.rows.iter().copied();
+        all.min_by(|a, b| costs(a).total_cmp(&costs(b)))
+            .expect("a loop has two at least")
     }
 
-    /// Those of another family than the best that are not told apart from it.
-    fn not_told(&self, weight: usize) -> Vec<Row<'r, Pace>> {
-        let best = self.best(weight);
-        let others = self.rows.iter().copied();
-        let others = others.filter(|row| !are_kin(row.m, best.m));
-        let not_told = |row: &Row<Pace>| beside(row.m, best.m, weight) == Beside::NotTold;
-        others.filter(not_told).collect()
+    /// Those that are not told apart from the best, rivals before its own family.
+    fn not_told(&self, weight: usize) -> Vec<&'r str> {
+        let best = self.best(weight).m;
+        let others = self.rows.iter().map(|row| row.m);
+        let others = others.filter(|m| m.subject != best.subject);
+        let not_told = others.filter(|m| beside(m, best, weight) == Beside::NotTold);
+        let (kin, rivals): (Vec<_>, Vec<_>) = not_told.partition(|m| are_kin(m, best));
+        let all = rivals.into_iter().chain(kin);
+        all.map(|m| m.subject.as_str()).collect()
+    }
+
+    /// Whether one of another family is not told apart from the best.
+    fn has_equal_rivals(&self, weight: usize) -> bool {
+        let best = self.best(weight).m;
+        let mut rivals = self.rows.iter().filter(|row| !are_kin(row.m, best));
+        rivals.any(|row| beside(row.m, best, weight) == Beside::NotTold)
     }
 
     /// Whether every one of another family is dearer than the best.
@@ -143,24 +152,22 @@ impl<'r> Loop<'r> {
         others.min_by(|a, b| costs(a).total_cmp(&costs(b))).copied()
     }
 
-    /// What a way to wait costs over the best, round by round.
+    /// What a way to wait costs over the best.
     fn over_best(&self, subject: &str) -> Option<(Row<'r, Pace>, Interval)> {
         let row = select::of_subject(&self.rows, subject)?;
-        let best = &self.best(USUAL).m.rounds;
-        let ratio = Cost::CAPPED.ratio_at(WEIGHTS[USUAL], &row.m.rounds, best)?;
-        Some((row, ratio))
+        Some((row, over(row.m, self.best(USUAL).m, USUAL)?))
     }
 
     /// The same, with a sign for the best, and for what may be.
-    fn cell(&self, subject: &str) -> Option<String> {
+    fn cell(&self, subject: &str, within: fn(&Interval) -> String) -> Option<String> {
         let (row, ratio) = self.over_best(subject)?;
         let best = self.best(USUAL).m;
         if best.subject == subject {
             return Some(if self.is_alone(USUAL) { "* 1" } else { "? 1" }.to_owned());
         }
         Some(match beside(row.m, best, USUAL) {
-            Beside::NotTold => format!("? {}", ratio_within(&ratio)),
-            Beside::Dearer => ratio_within(&ratio),
+            Beside::NotTold => format!("? {}", within(&ratio)),
+            Beside::Dearer => within(&ratio),
             Beside::NotJudged => units::ratio(ratio.median),
         })
     }
@@ -184,9 +191,9 @@ impl<'r> Loop<'r> {
         let Some(other) = self.alternative(USUAL) else {
             return format!("{begin}, {}.", in_figures(best));
         };
-        let ratio = Cost::CAPPED.ratio_at(WEIGHTS[USUAL], &other.m.rounds, &best.rounds);
+        let ratio = over(other.m, best, USUAL);
         match (beside(other.m, best, USUAL), ratio) {
-            (Beside::Dearer, Some(ratio)) if self.not_told(USUAL).is_empty() => {
+            (Beside::Dearer, Some(ratio)) if !self.has_equal_rivals(USUAL) => {
                 let [median, low, high] = [ratio.median, ratio.low, ratio.high].map(units::ratio);
                 let alike = match self.like_best(USUAL).as_slice() {
                     [] => String::new(),
@@ -204,16 +211,25 @@ impl<'r> Loop<'r> {
                 best.rounds.len()
             ),
             _ => {
-                let not_told = self.not_told(USUAL);
-                let names: Vec<&str> = not_told.iter().map(|m| m.m.subject.as_str()).collect();
                 format!(
                     "{begin} was lowest, {}, but {} cannot be told apart from it here.",
                     in_figures(best),
-                    listed(&names)
+                    listed(&self.not_told(USUAL))
                 )
             }
         }
     }
+}
+
+/// A ratio with the interval that holds it, whose ends have two digits.
+fn briefly_within(ratio: &Interval) -> String {
+    let end = |end: f64| match end {
+        9.95.. => format!("{end:.0}"),
+        0.995.. => format!("{end:.1}"),
+        _ => format!("{end:.2}"),
+    };
+    let [low, high] = [ratio.low, ratio.high].map(end);
+    format!("{} [{low}..{high}]", units::ratio(ratio.median))
 }
 
 /// What is cheapest where lateness counts less, and more.
@@ -229,7 +245,7 @@ fn other_weights(loops: &[Loop]) -> Option<String> {
     known.then(|| format!("Lowest with w = 1: {}. With w = 100: {}.", of(0), of(2)))
 }
 
-/// The ways to wait, the cheapest first.
+/// The ways to wait: those that are named as the best of a loop, then the others, the cheapest first.
 fn ranked<'r>(loops: &[Loop<'r>]) -> Vec<&'r str> {
     let all = loops.iter().flat_map(|one| &one.rows);
     let subjects = select::grouped(all, |row| row.m.subject.as_str()).into_iter();
@@ -242,6 +258,10 @@ fn ranked<'r>(loops: &[Loop<'r>]) -> Vec<&'r str> {
         missing * 1e3 + logs.iter().sum::<f64>() / logs.len().max(1) as f64
     };
     subjects.sort_by(|a, b| score(a).total_cmp(&score(b)));
+    subjects.sort_by_key(|subject| {
+        let is_best = |one: &Loop| one.best(USUAL).m.subject == *subject;
+        !loops.iter().any(is_best)
+    });
     subjects
 }
 
@@ -251,10 +271,21 @@ fn cost(m: &Measurement, weight: usize) -> Option<f64> {
     Some(costs.each()[weight].median)
 }
 
+/// The median cost of one over that of another, with the interval of their ratio round by
+/// round, which is widened to hold it: where a computer is unsteady, the two may differ.
+fn over(m: &Measurement, best: &Measurement, weight: usize) -> Option<Interval> {
+    let by_rounds = Cost::CAPPED.ratio_at(WEIGHTS[weight], &m.rounds, &best.rounds)?;
+    let median = cost(m, weight)? / cost(best, weight)?;
+    Some(Interval {
+        median,
+        low: by_rounds.low.min(median),
+        high: by_rounds.high.max(median),
+    })
+}
+
 fn beside(m: &Measurement, best: &Measurement, weight: usize) -> Beside {
     let rounds = m.rounds.len().min(best.rounds.len());
-    let ratio = Cost::CAPPED.ratio_at(WEIGHTS[weight], &m.rounds, &best.rounds);
-    match ratio {
+    match over(m, best, weight) {
         Some(ratio) if rounds >= ROUNDS_TO_JUDGE => match ratio.low > 1.0 {
             true => Beside::Dearer,
             false => Beside::NotTold,
@@ -273,6 +304,7 @@ fn are_kin(a: &Measurement, b: &Measurement) -> bool {
 fn introduced(subject: &str) -> &'static str {
     match subject {
         "adaptive-balanced" => " (this library's default)",
+        LIBRARY => " (this library as programs call it)",
         _ if subject.starts_with("adaptive") => " (of this library)",
         _ => "",
     }
@@ -350,6 +382,55 @@ mod tests {
             sentence.contains("2.50 times cheaper than b [2.50..2.50]"),
             "{sentence}"
         );
+    }
+
+    /// At so many Hz.
+    fn at(rate_hz: f64, mut m: Measurement) -> Measurement {
+        let Experiment::Pace(pace) = &mut m.experiment else {
+            unreachable!("all are of one experiment")
+        };
+        pace.rate_hz = rate_hz;
+        m
+    }
+
+    #[test]
+    fn the_lowest_is_that_of_the_medians_and_no_row_is_below_it() {
+        // Round by round b is cheaper than a four times of six; its median is 150 beside 100.
+        let a = vec![100.0, 100.0, 100.0, 100.0, 300.0, 300.0];
+        let b = vec![90.0, 90.0, 250.0, 250.0, 200.0, 200.0];
+        let run = Run::of([measured("a", &a), measured("b", &b)]);
+        let verdict = verdict(&run).unwrap();
+        assert!(verdict.sentences[0].contains("CPU time: a was lowest"));
+        let rows = &verdict.overview.unwrap().rows;
+        assert_eq!(rows[0], ["a", "? 1"]);
+        assert!(rows[1][1].starts_with("? 2.00 [0.667.."), "{rows:?}");
+    }
+
+    /// Each rate has its own best, and fourteen others at both cost less in the mean.
+    #[test]
+    fn the_best_of_each_loop_has_a_row() {
+        let mut results = Vec::new();
+        for (rate_hz, best) in [(60.0, "a"), (144.0, "b"), (1000.0, "c")] {
+            for name in ["a", "b", "c"] {
+                let costs = if name == best { 10.0 } else { 900.0 };
+                results.push(at(rate_hz, measured(name, &[costs; 6])));
+            }
+            let others = (0..14).map(|n| measured(&format!("other {n}"), &[20.0; 6]));
+            results.extend(others.map(|m| at(rate_hz, m)));
+        }
+        for loops in 2..=3 {
+            let run = Run::of(results[..17 * loops].to_vec());
+            let verdict = crate::verdict(&run).unwrap();
+            let text = verdict.text(80);
+            for row in ["a ", "b ", "c "].into_iter().take(loops) {
+                let line = text.lines().find(|line| line.starts_with(row));
+                assert!(
+                    line.is_some_and(|line| line.contains("* 1")),
+                    "{row}: {text}"
+                );
+            }
+            assert!(text.contains("-----"), "no table: {text}");
+        }
     }
 
     #[test]
@@ -433,12 +514,8 @@ mod tests {
         let mut results = Vec::new();
         for rate_hz in [59.94, 144.0, 1000.0] {
             for n in 0..13 {
-                let mut m = measured(&format!("fixed-margin:margin={n}00us"), &noisy);
-                let Experiment::Pace(pace) = &mut m.experiment else {
-                    unreachable!("all are of one experiment")
-                };
-                pace.rate_hz = rate_hz;
-                results.push(m);
+                let m = measured(&format!("fixed-margin:margin={n}00us"), &noisy);
+                results.push(at(rate_hz, m));
             }
         }
         let warning = punctual_record::Warning {
@@ -491,6 +568,22 @@ mod tests {
             prop_assert_eq!(sentence.contains("times cheaper than"), is_told, "{}", sentence);
             let says_so = ["cannot be told apart", "too few to tell"].iter().any(|words| sentence.contains(words));
             prop_assert_eq!(says_so, !is_told, "{}", sentence);
+            // The table says the same: nothing is below the lowest, and as many are not told apart.
+            let rows = &verdict.overview.as_ref().unwrap().rows;
+            prop_assert!(rows[0][0] == best.subject && rows[0][1].ends_with(" 1"), "{:?}", rows);
+            let ratio = |cell: &str| -> f64 {
+                cell.trim_start_matches("? ").split(' ').next().unwrap().parse().unwrap()
+            };
+            prop_assert!(rows[1..].iter().all(|row| ratio(&row[1]) >= 1.0), "{:?}", rows);
+            let open = rows[1..].iter().filter(|row| row[1].starts_with('?')).count();
+            let named = sentence.split(", but ").nth(1).map_or(0, |rest| {
+                let names = rest.split(" cannot be").next().unwrap();
+                match names.split(" and ").nth(1) {
+                    None => 1,
+                    Some(more) => 1 + more.strip_suffix(" more").map_or(1, |n| n.parse().unwrap()),
+                }
+            });
+            prop_assert_eq!(named, open, "{} {:?}", sentence, rows);
             let text = verdict.text(80);
             prop_assert!(text.lines().count() <= 23 && text.lines().all(|line| line.chars().count() <= 80), "{}", text);
         }

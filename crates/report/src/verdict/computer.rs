@@ -44,6 +44,8 @@ pub(super) fn doctor(run: &Run) -> Option<Verdict> {
     let line = |advice: &Advice| advice.line.split("  #").next().map(str::to_owned);
     let n = advice.len();
     let more = prose::when(n > 1, || format!(" and {n} pieces of advice"));
+    let is_early = |row: &Row<Doctor>| select::typical_ns(row.m).is_some_and(|ns| ns < 0.0);
+    let early = prose::when(rows.iter().any(is_early), || " Below 0: early.".to_owned());
     let table = Table::new("", &rows)
         .column("wait", |row| {
             format!("{} {}", units::nominal(row.of.asked_ns), row.m.subject)
@@ -61,7 +63,7 @@ pub(super) fn doctor(run: &Run) -> Option<Verdict> {
     Some(verdict.told(
         table,
         format!(
-            "late: the median; *: the least. predicted: if waking up cost nothing. {}: only to compare with. --full has \
+            "late: the median; *: the least.{early} predicted: if waking up cost nothing. {}: only to compare with. --full has \
              the facts{more}.",
             tables::REFERENCE
         ),
@@ -86,7 +88,10 @@ fn in_words(row: &Row<'_, Doctor>) -> String {
     let Some(predicted) = row.m.predicted_late_ns else {
         return format!("{begin}.");
     };
-    let predicted = units::duration(predicted);
+    let predicted = match predicted < 0 {
+        true => format!("{} early", units::duration(predicted.unsigned_abs())),
+        false => units::duration(predicted),
+    };
     if row.of.verdict == Some(Judged::TooBusy) {
         return format!(
             "{begin}; the timer rule in force predicts {predicted}. This computer was too busy to tell more."
@@ -332,6 +337,23 @@ mod tests {
             "First, as that makes waits late whatever the rule: Close what else runs on this CPU (others had 93 % of it \
              meanwhile)."
         );
+    }
+
+    #[test]
+    fn what_is_predicted_to_be_early_is_not_negative() {
+        let mut run = diagnosed(Some(Judged::Agrees), vec![]);
+        for m in &mut run.results {
+            m.predicted_late_ns = Some(-14);
+            m.late_ns = Late::of(&[-14; 40]);
+        }
+        let early = doctor(&run).unwrap();
+        let sentence = &early.sentences[0];
+        assert!(
+            sentence.contains("ends 14 ns early in the median"),
+            "{sentence}"
+        );
+        assert!(sentence.contains("predicts 14 ns early, "), "{sentence}");
+        assert!(early.overview.unwrap().caption.contains("Below 0: early."));
     }
 
     #[test]

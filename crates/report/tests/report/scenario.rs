@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use punctual_record::experiment::{
-    IdleState, IdleStretch, Lengths, Phase, Range, Reading, ScenarioComputer, ScenarioThreads,
+    BeganBefore, IdleState, IdleStretch, Lengths, Phase, Range, Reading, ScenarioComputer,
+    ScenarioThreads,
 };
 use punctual_record::{
     Cpu, Expectation, Experiment, Findings, Late, Measurement, Mode, ModelFacts, ParameterFacts,
@@ -317,6 +318,25 @@ fn sleeps_and_idle_stretches_are_drawn() {
     assert!(figures[2].svg.contains("shorter than 8 ms"));
     // Two lengths of sleeps, however many there are.
     assert!(figures[0].svg.len() < 100_000, "{}", figures[0].svg.len());
+}
+
+#[test]
+fn a_sleep_during_which_a_phase_began_is_drawn() {
+    let mut run = run();
+    let dots = |run: &Run| figures(run)[0].svg.matches("h0").count();
+    let before = dots(&run);
+    let of_busy =
+        |m: &&mut Measurement| m.subject == "A" && m.experiment.phase().unwrap().phase == "busy";
+    let busy = run.results.iter_mut().find(of_busy).unwrap();
+    let Experiment::Scenario(threads) = &mut busy.experiment else {
+        unreachable!("A is of threads")
+    };
+    threads.began_before.push(BeganBefore {
+        asked_ns: 1_000_000,
+        slept_ns: 9_000_000,
+        woke_ns: 2_001_000_000,
+    });
+    assert_eq!(dots(&run), before + 1);
 }
 
 #[test]

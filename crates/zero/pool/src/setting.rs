@@ -148,6 +148,24 @@ impl LockKind {
             Self::Counter => "counter",
         }
     }
+
+    /// How it works, in a clause.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Tas => "test-and-set: every waiting thread keeps trying to write one word",
+            Self::Ttas => {
+                "test, then test-and-set: threads read the word until it is free, and back off where another was faster"
+            }
+            Self::Ticket => {
+                "each thread draws a number and reads a shared word until its number is served"
+            }
+            Self::Mcs => {
+                "a queue (Mellor-Crummey and Scott): each thread waits on a cache line of its own"
+            }
+            Self::Mutex => "the lock of the operating system: a waiting thread sleeps",
+            Self::Counter => "no lock: one atomic addition takes the pages",
+        }
+    }
 }
 
 impl fmt::Display for LockKind {

@@ -10,7 +10,7 @@ use punctual_program::Refusal;
 use punctual_zero_memory::{Mapping, PAGE};
 
 use super::ProbePart;
-use super::ledger::{Case, Ledger, Rounds, apart, in_words, pages_take, paid_since};
+use super::ledger::{Case, Ledger, Place, Rounds, apart, in_words, pages_take, paid_since};
 use crate::refusal;
 use crate::rows::{MemoryCost, PayersAccount, Payments, ZeroProbe};
 
@@ -39,12 +39,12 @@ impl Doing {
 
 /// Does one thing for a while in each round, with blocks of so many bytes, and looks at who
 /// used the CPUs.
-pub(super) fn payers(doing: Doing, length: Nanos, block: usize, cpu: Option<usize>) -> Case {
+pub(super) fn payers(doing: Doing, length: Nanos, block: usize, place: Place) -> Case {
     let payers = Payers {
         doing,
         length,
         block,
-        cpu,
+        place,
     };
     // Before it, and after it what is still to be zeroed.
     let times = if doing == Doing::Fresh { 2 } else { 1 };
@@ -66,20 +66,20 @@ pub(super) fn payers(doing: Doing, length: Nanos, block: usize, cpu: Option<usiz
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Payers {
     doing: Doing,
     length: Nanos,
     block: usize,
-    cpu: Option<usize>,
+    place: Place,
 }
 
 impl Payers {
     /// The block that is used again, filled. Otherwise as much is filled and given
     /// back: a hypervisor may have taken back what was free.
     fn prepare(&self) -> Result<Option<Mapping>, Refusal> {
-        apart(self.cpu, || match self.doing {
-            Doing::Fresh => fill_fresh(self.block).map(|()| None),
+        apart(&self.place, || match self.doing {
+            Doing::Fresh => fill_fresh(self.block, &self.place).map(|()| None),
             Doing::Reused => {
                 let block = Mapping::new(self.block).map_err(refusal)?;
                 block.fill(0..block.pages(), FILL);
@@ -94,10 +94,10 @@ impl Payers {
     fn work(&self, prepared: Option<&Mapping>, from: Tick) -> Result<u64, Refusal> {
         match (self.doing, prepared) {
             (Doing::Nothing, _) => {
-                std::thread::sleep(self.length.into());
+                self.place.rest(self.length)?;
                 Ok(0)
             }
-            (_, None) => self.repeat(from, || fill_fresh(self.block)),
+            (_, None) => self.repeat(from, || fill_fresh(self.block, &self.place)),
             (_, Some(block)) => self.repeat(from, || {
                 block.fill(0..block.pages(), FILL);
                 Ok(())
@@ -112,6 +112,7 @@ impl Payers {
     ) -> Result<u64, Refusal> {
         let mut bytes = 0;
         loop {
+            self.place.going_on()?;
             write()?;
             bytes += self.block as u64;
             if clock::now().since(from) >= self.length {
@@ -120,20 +121,20 @@ impl Payers {
         }
     }
 
-    fn round(self) -> Result<Payments, Refusal> {
+    fn round(&self) -> Result<Payments, Refusal> {
         let prepared = self.prepare()?;
-        let watched = Watched::now();
+        let watched = Watched::now(&self.place)?;
         let from = clock::now();
         // Of the thread, whose CPU time begins at zero: where ticks divide it,
         // that of the process is coloured by all it did before.
-        let (bytes, own) = apart(self.cpu, || {
+        let (bytes, own) = apart(&self.place, || {
             let before = usage::of_thread();
             let bytes = self.work(prepared.as_ref(), from)?;
             Ok((bytes, paid_since(usage::of_thread(), before)))
         })?;
         let wall = clock::now().since(from);
         let watched = match self.doing {
-            Doing::Fresh => watched.until_settled(),
+            Doing::Fresh => watched.until_settled(&self.place)?,
             Doing::Reused | Doing::Nothing => watched.until_now(),
         };
         Ok(Payments {
@@ -155,13 +156,13 @@ pub(super) struct Watched {
 impl Watched {
     /// Now, or as soon as whoever zeroes in the background has done what somebody
     /// left before.
-    pub(super) fn now() -> Self {
-        settle();
-        Self {
+    pub(super) fn now(place: &Place) -> Result<Self, Refusal> {
+        place.rest(settling_time())?;
+        Ok(Self {
             computer: usage::of_computer(),
             system_process: usage::of_system_process(),
             own: usage::of_process(),
-        }
+        })
     }
 
     /// What they have used since; the time that passed, and the bytes, are not
@@ -183,15 +184,15 @@ impl Watched {
 
     /// The same, with what is zeroed in the background later. What others do
     /// meanwhile is not among it: it is none of the time that passed.
-    pub(super) fn until_settled(&self) -> Payments {
+    pub(super) fn until_settled(&self, place: &Place) -> Result<Payments, Refusal> {
         let payments = self.until_now();
         let before = usage::of_system_process();
-        settle();
+        place.rest(settling_time())?;
         let later = usage::of_system_process().zip(before);
-        with_later(
+        Ok(with_later(
             payments,
             later.map_or(Nanos::ZERO, |(now, then)| now - then),
-        )
+        ))
     }
 }
 
@@ -210,11 +211,7 @@ fn with_later(payments: Payments, later: Nanos) -> Payments {
 /// needs a moment. Elsewhere nobody zeroes in the background.
 const SETTLING: Nanos = Nanos::from_ms(2_500);
 
-/// Lets whoever zeroes in the background have done what is left.
-fn settle() {
-    std::thread::sleep(settling_time().into());
-}
-
+/// How long whoever zeroes in the background needs for what is left.
 pub(super) fn settling_time() -> Nanos {
     match usage::of_system_process() {
         Some(_) => SETTLING,
@@ -237,7 +234,7 @@ const FILL: u8 = 0x5A;
 /// The system chooses its pages as it does for any program.
 ///
 /// Blocks of so many bytes, `batch` bytes of them in a round and way, or one if that is more.
-pub(super) fn blocks(bytes: usize, batch: usize, cpu: Option<usize>) -> Case {
+pub(super) fn blocks(bytes: usize, batch: usize, place: Place) -> Case {
     let times = (batch / bytes).max(1);
     let pages = bytes / PAGE;
     let part = move |_, page_cost| {
@@ -256,7 +253,7 @@ pub(super) fn blocks(bytes: usize, batch: usize, cpu: Option<usize>) -> Case {
             fills + pages_take(pages, ns_per_page) + calls
         }),
         rounds: Rounds::Steps {
-            go: Box::new(move || round(bytes, times, cpu)),
+            go: Box::new(move || round(bytes, times, &place)),
             part: Box::new(part),
             done: Vec::new(),
         },
@@ -267,25 +264,24 @@ pub(super) fn blocks(bytes: usize, batch: usize, cpu: Option<usize>) -> Case {
 /// that fewer would not show beside what is read around them.
 const PAIRS: usize = 1_000;
 
-fn round(bytes: usize, times: usize, cpu: Option<usize>) -> Result<Ledger, Refusal> {
-    let mut ledger = Ledger::new(cpu);
+fn round(bytes: usize, times: usize, place: &Place) -> Result<Ledger, Refusal> {
+    let mut ledger = Ledger::new(place);
     let pages = bytes / PAGE * times;
     {
         let block = Mapping::new(bytes).map_err(refusal)?;
-        let fill = || {
-            block.fill(0..block.pages(), FILL);
-            Ok(())
-        };
+        let fill = || place.pieces(block.pages(), |pages| block.fill(pages, FILL));
         // That it is given back right before the next step serves that, too:
         // a hypervisor may have taken back what was free for long.
-        apart(cpu, fill)?;
+        apart(place, fill)?;
         ledger.step("reused", pages, || repeat(times, fill))?;
     }
-    ledger.step("fresh", pages, || repeat(times, || fill_fresh(bytes)))?;
+    ledger.step("fresh", pages, || {
+        repeat(times, || fill_fresh(bytes, place))
+    })?;
     ledger.step("allocator", pages, || {
         repeat(times, || {
             let mut block = allocate(bytes)?;
-            block.resize(bytes, FILL);
+            place.pieces(bytes / PAGE, |pages| block.resize(pages.end * PAGE, FILL))?;
             black_box(&mut block);
             Ok(())
         })
@@ -301,9 +297,9 @@ fn round(bytes: usize, times: usize, cpu: Option<usize>) -> Result<Ledger, Refus
 }
 
 /// Gets a block from the system, fills it, and gives it back.
-pub(super) fn fill_fresh(bytes: usize) -> Result<(), Refusal> {
+pub(super) fn fill_fresh(bytes: usize, place: &Place) -> Result<(), Refusal> {
     let block = Mapping::new(bytes).map_err(refusal)?;
-    block.fill(0..block.pages(), FILL);
+    place.pieces(block.pages(), |pages| block.fill(pages, FILL))?;
     block.unmap().map_err(refusal)
 }
 
@@ -334,7 +330,7 @@ mod tests {
     #[test]
     fn each_case_writes_whole_blocks_or_nothing() {
         for doing in Doing::ALL {
-            let mut case = payers(doing, Nanos::from_ms(1), BLOCK, None);
+            let mut case = payers(doing, Nanos::from_ms(1), BLOCK, Place::default());
             case.run().unwrap();
             let measured = case.measurements();
             assert_eq!(measured.len(), 1);
@@ -371,7 +367,12 @@ mod tests {
     #[test]
     fn fresh_memory_is_faulted_in() {
         let page_bytes = punctual_zero_memory::page_bytes().unwrap() as u64;
-        let mut case = payers(Doing::Fresh, Nanos::from_ms(1), page_bytes as usize, None);
+        let mut case = payers(
+            Doing::Fresh,
+            Nanos::from_ms(1),
+            page_bytes as usize,
+            Place::default(),
+        );
         case.run().unwrap();
         let measured = case.measurements();
         let round = measured[0].account().unwrap().rounds[0];
@@ -379,7 +380,7 @@ mod tests {
     }
 
     fn costs(bytes: usize, batch: usize) -> Vec<(String, PageCost)> {
-        let mut case = blocks(bytes, batch, None);
+        let mut case = blocks(bytes, batch, Place::default());
         case.run().unwrap();
         let measured = case.measurements();
         let cost = |m: &ZeroRow| (m.subject.clone(), m.page_cost().unwrap().clone());
@@ -421,7 +422,7 @@ mod tests {
 
     #[test]
     fn a_block_that_is_not_to_be_had_is_refused() {
-        let error = blocks(usize::MAX / 4 / PAGE * PAGE, 1, None).run();
+        let error = blocks(usize::MAX / 4 / PAGE * PAGE, 1, Place::default()).run();
         assert!(error.is_err());
         let why = allocate(usize::MAX / 2).unwrap_err().to_string();
         assert!(why.contains("give a smaller memory limit"), "{why}");

@@ -2,11 +2,15 @@
 
 use std::hint::black_box;
 
+use std::ops::Range;
+
 use punctual_core::Nanos;
+use punctual_lab::host::Stop;
 use punctual_os::thread::CpuTime;
 use punctual_os::usage::Usage;
 use punctual_os::{Tick, clock, thread, usage};
 use punctual_program::Refusal;
+use punctual_zero_memory::PAGE;
 
 use super::ProbePart;
 use crate::rows::{Account, PageCost, Paid, Payments, Spent, ZeroProbe, ZeroRow};
@@ -31,20 +35,77 @@ pub(crate) fn in_words(bytes: u64) -> String {
     }
 }
 
+/// Where steps are made, and what ends them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Place {
+    /// The CPU, if threads can be kept on one.
+    pub(super) cpu: Option<usize>,
+    /// Ends a round between two steps, and a long step between two pieces.
+    pub(super) stop: Stop,
+}
+
+/// A piece takes about a tenth of a second, and is larger than what `memset` treats in another way.
+const PIECE: usize = (128 << 20) / PAGE;
+
+impl Place {
+    /// # Errors
+    /// The user wants an end.
+    pub(super) fn going_on(&self) -> Result<(), Refusal> {
+        match self.stop.is_requested() {
+            true => Err(Refusal::new("the user wants an end")),
+            false => Ok(()),
+        }
+    }
+
+    /// Does something to so many pages, piece by piece.
+    ///
+    /// # Errors
+    /// The user wants an end.
+    pub(super) fn pieces(
+        &self,
+        pages: usize,
+        mut work: impl FnMut(Range<usize>),
+    ) -> Result<(), Refusal> {
+        for start in (0..pages).step_by(PIECE) {
+            self.going_on()?;
+            work(start..pages.min(start + PIECE));
+        }
+        Ok(())
+    }
+
+    /// Does nothing for so long.
+    ///
+    /// # Errors
+    /// The user wants an end.
+    pub(super) fn rest(&self, length: Nanos) -> Result<(), Refusal> {
+        /// Waking so rarely costs nothing that would show.
+        const LOOK: Nanos = Nanos::from_ms(250);
+        let from = clock::now();
+        loop {
+            let left = length - clock::now().since(from);
+            if left.is_zero() {
+                return Ok(());
+            }
+            self.going_on()?;
+            std::thread::sleep(left.min(LOOK).into());
+        }
+    }
+}
+
 /// The steps of one round, in order, each with what it took of the thread that
 /// made it.
 #[derive(Debug)]
 pub(super) struct Ledger {
-    cpu: Option<usize>,
+    place: Place,
     steps: Vec<(&'static str, Spent)>,
     approximate: bool,
 }
 
 impl Ledger {
-    /// One whose steps are made on one CPU, if threads can be kept on one.
-    pub(super) fn new(cpu: Option<usize>) -> Self {
+    /// One whose steps are made there.
+    pub(super) fn new(place: &Place) -> Self {
         Self {
-            cpu,
+            place: place.clone(),
             steps: Vec::new(),
             approximate: false,
         }
@@ -68,7 +129,7 @@ impl Ledger {
             let after = Reading::after();
             Ok((done, after.since(&before), after.is_approximate()))
         };
-        let (done, spent, approximate) = apart(self.cpu, timed)?;
+        let (done, spent, approximate) = apart(&self.place, timed)?;
         self.note(name, pages, (spent, approximate));
         Ok(done)
     }
@@ -97,7 +158,7 @@ impl Ledger {
             let after = Reading::after();
             Ok((wall, after.since(&before), after.is_approximate()))
         };
-        let (wall, spent, approximate) = apart(self.cpu, timed)?;
+        let (wall, spent, approximate) = apart(&self.place, timed)?;
         let share = wall.as_ns() as f64 / spent.wall_ns.max(1) as f64;
         let part = |ns: u64| (ns as f64 * share) as u64;
         let spent = Spent {
@@ -202,14 +263,15 @@ fn usage() -> Option<Usage> {
     counted.map(|usage| Usage { faults, ..usage })
 }
 
-/// What a thread of its own does on one CPU, if threads can be kept on one: a
-/// fresh thread has used no CPU time yet, and has its caches to itself.
+/// What a thread of its own does there: a fresh thread has used no CPU time yet, and has its
+/// caches to itself.
 pub(super) fn apart<R: Send>(
-    cpu: Option<usize>,
+    place: &Place,
     work: impl FnOnce() -> Result<R, Refusal> + Send,
 ) -> Result<R, Refusal> {
+    place.going_on()?;
     let work = move || {
-        if let Some(cpu) = cpu {
+        if let Some(cpu) = place.cpu {
             punctual_os::thread::pin(cpu).map_err(refusal)?;
         }
         work()
@@ -305,7 +367,7 @@ mod tests {
     /// Faults are not asserted: they are the tests of `pages`.
     #[test]
     fn every_step_is_noted_with_its_pages() {
-        let mut ledger = Ledger::new(None);
+        let mut ledger = Ledger::new(&Place::default());
         assert_eq!(ledger.step("one", 3, || Ok(7)).unwrap(), 7);
         let (mut prepared, mut worked) = (0, 0);
         let work = ledger.prepared("two", [5, 4], || prepared += 1, || worked += 1);
@@ -318,8 +380,31 @@ mod tests {
     }
 
     #[test]
+    fn a_stop_ends_steps_and_pieces() {
+        let place = Place::default();
+        let mut pieces = Vec::new();
+        place
+            .pieces(3 * PIECE + 1, |piece| pieces.push(piece))
+            .unwrap();
+        assert_eq!(pieces.len(), 4);
+        assert_eq!((pieces[0].start, pieces[3].end), (0, 3 * PIECE + 1));
+        assert!(pieces.windows(2).all(|two| two[0].end == two[1].start));
+
+        let mut done = 0;
+        let ended = place.pieces(3 * PIECE, |_| {
+            done += 1;
+            place.stop.request();
+        });
+        assert!(ended.is_err() && done == 1);
+        assert!(place.rest(Nanos::from_secs(1_000_000)).is_err());
+        let mut ledger = Ledger::new(&place);
+        assert!(ledger.step("one", 3, || Ok(())).is_err());
+        assert_eq!(ledger.of("one"), None);
+    }
+
+    #[test]
     fn a_step_that_fails_is_not_noted() {
-        let mut ledger = Ledger::new(None);
+        let mut ledger = Ledger::new(&Place::default());
         let failed: Result<(), _> = ledger.step("one", 3, || Err(Refusal::new("no")));
         assert_eq!(failed.unwrap_err().to_string(), "no");
         assert_eq!(ledger.of("one"), None);

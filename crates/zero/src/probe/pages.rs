@@ -8,7 +8,7 @@ use punctual_sim::Random;
 use punctual_zero_memory::{Advice, Kernel, Mapping, PAGE, caches, huge_page_bytes};
 
 use super::ProbePart;
-use super::ledger::{Case, Ledger, Rounds, apart, of_steps, pages_take};
+use super::ledger::{Case, Ledger, Place, Rounds, apart, of_steps, pages_take};
 use crate::refusal;
 use crate::rows::{HugePages, MemoryCost, PageStep, Spent, ZeroProbe, ZeroRow};
 
@@ -61,8 +61,8 @@ impl Lifecycle {
 
 /// Goes one way with a span of memory in each round, of huge pages or of ordinary ones
 /// only.
-pub(super) fn pages(way: Lifecycle, bytes: usize, huge: bool, cpu: Option<usize>) -> Case {
-    let span = Span { bytes, huge, cpu };
+pub(super) fn pages(way: Lifecycle, bytes: usize, huge: bool, place: Place) -> Case {
+    let span = Span { bytes, huge, place };
     let touched = match way {
         // What was told to be free may have to be given again.
         Lifecycle::Release(_) => 3.0,
@@ -107,16 +107,16 @@ pub(super) fn pages(way: Lifecycle, bytes: usize, huge: bool, cpu: Option<usize>
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Span {
     bytes: usize,
     huge: bool,
-    cpu: Option<usize>,
+    place: Place,
 }
 
 impl Span {
-    fn go(self, way: &Lifecycle) -> Result<Ledger, Refusal> {
-        let mut ledger = Ledger::new(self.cpu);
+    fn go(&self, way: &Lifecycle) -> Result<Ledger, Refusal> {
+        let mut ledger = Ledger::new(&self.place);
         let pages = self.bytes / PAGE;
         self.warm_up()?;
         let mapping = ledger.step("map", pages, || self.map())?;
@@ -143,7 +143,7 @@ impl Span {
                     Advice::Free => "touch-after-free",
                     _ => "touch-after-dont-need",
                 };
-                apart(self.cpu, || write(&Order::Forward))?;
+                apart(&self.place, || write(&Order::Forward))?;
                 ledger.step(advice.name(), pages, || tell(*advice))?;
                 ledger.step(after, pages, || write(&Order::Forward))?;
             }
@@ -156,8 +156,8 @@ impl Span {
     /// before all else would not do: Linux tells a hypervisor that wants to know
     /// it what has been free for two seconds (`mm/page_reporting.c`), which may
     /// take it back.
-    fn warm_up(self) -> Result<(), Refusal> {
-        apart(self.cpu, || {
+    fn warm_up(&self) -> Result<(), Refusal> {
+        apart(&self.place, || {
             let mapping = self.map()?;
             self.choose_pages(&mapping)?;
             Order::Forward.write_touch(&mapping);
@@ -165,13 +165,13 @@ impl Span {
         })
     }
 
-    fn map(self) -> Result<Mapping, Refusal> {
+    fn map(&self) -> Result<Mapping, Refusal> {
         let alignment = huge_page_bytes().filter(|_| self.huge).unwrap_or(PAGE);
         Mapping::aligned(self.bytes, alignment).map_err(refusal)
     }
 
     /// A system that has no such advice has ordinary pages only.
-    fn choose_pages(self, mapping: &Mapping) -> Result<(), Refusal> {
+    fn choose_pages(&self, mapping: &Mapping) -> Result<(), Refusal> {
         if self.huge {
             return mapping.advise(Advice::HugePages).map_err(refusal);
         }
@@ -212,20 +212,21 @@ pub(super) fn sort(measurements: &mut [ZeroRow]) {
 ///
 /// What is zeroed was filled with other words before: some CPUs are faster where
 /// zeros are written over zeros (Downs, "Hardware Store Elimination", 2020).
-pub(super) fn references(span: usize, cpu: Option<usize>) -> [Case; 3] {
+pub(super) fn references(span: usize, place: &Place) -> [Case; 3] {
     let hot = hot_bytes().min(span);
     [
-        reference("memset-cold", [1, span, 1], cpu),
-        reference("memset-cold-at-once", [1, span, span / PAGE], cpu),
+        reference("memset-cold", [1, span, 1], place),
+        reference("memset-cold-at-once", [1, span, span / PAGE], place),
         // Over and over, until it is as much as a tenth of the span.
-        reference("memset-hot", [(span / 10 / hot).max(1), hot, 1], cpu),
+        reference("memset-hot", [(span / 10 / hot).max(1), hot, 1], place),
     ]
 }
 
 /// So many bytes, so often in a round, and so many pages in one go.
-fn reference(step: &'static str, [times, bytes, at_once]: [usize; 3], cpu: Option<usize>) -> Case {
+fn reference(step: &'static str, [times, bytes, at_once]: [usize; 3], place: &Place) -> Case {
+    let place = place.clone();
     let go = move || {
-        let mut ledger = Ledger::new(cpu);
+        let mut ledger = Ledger::new(&place);
         let mapping = Mapping::new(bytes).map_err(refusal)?;
         let pages = mapping.pages();
         mapping.dirty(0..pages);
@@ -293,14 +294,14 @@ const ORDINARY: &str = "ordinary-pages";
 const HUGE: &str = "huge-pages";
 
 impl WarmUp {
-    pub(super) fn run(bytes: usize, cpu: Option<usize>) -> Result<Self, Refusal> {
-        let mut round = Ledger::new(cpu);
+    pub(super) fn run(bytes: usize, place: &Place) -> Result<Self, Refusal> {
+        let mut round = Ledger::new(place);
         let pages = bytes / PAGE;
         let touch = |bytes, alignment, advice| {
             let mapping = Mapping::aligned(bytes, alignment).map_err(refusal)?;
             // Where there is no such advice, there are no huge pages.
             let _ = mapping.advise(advice);
-            Order::Forward.write_touch(&mapping);
+            place.pieces(mapping.pages(), |pages| mapping.write_touch(pages))?;
             mapping.unmap().map_err(refusal)
         };
         if let Some(huge) = huge_page_bytes().filter(|huge| *huge <= bytes) {
@@ -309,7 +310,7 @@ impl WarmUp {
         round.step(ORDINARY, pages, || touch(bytes, PAGE, Advice::NoHugePages))?;
 
         // Of memory that is warm now.
-        let mut again = Ledger::new(cpu);
+        let mut again = Ledger::new(place);
         let less = bytes.min(AGAIN);
         again.step(ORDINARY, less / PAGE, || {
             touch(less, PAGE, Advice::NoHugePages)
@@ -393,7 +394,7 @@ mod tests {
         {
             return Vec::new();
         }
-        let mut case = pages(way, BYTES, huge, None);
+        let mut case = pages(way, BYTES, huge, Place::default());
         case.run().unwrap();
         case.run().unwrap();
         let measured = case.measurements();
@@ -462,7 +463,7 @@ mod tests {
     fn hot_and_cold_have_their_pages() {
         const SPAN: usize = 4 << 20;
         assert!(hot_bytes() >= PAGE && hot_bytes().is_multiple_of(PAGE));
-        for (mut case, step) in references(SPAN, None).into_iter().zip([
+        for (mut case, step) in references(SPAN, &Place::default()).into_iter().zip([
             "memset-cold",
             "memset-cold-at-once",
             "memset-hot",
@@ -485,7 +486,7 @@ mod tests {
 
     #[test]
     fn it_touches_every_page_and_says_what_that_took() {
-        let warm_up = WarmUp::run(4 << 20, None).unwrap();
+        let warm_up = WarmUp::run(4 << 20, &Place::default()).unwrap();
         assert!(warm_up.ns_per_page > 0.0);
         let measurements = warm_up.measurements();
         assert_eq!(measurements.last().unwrap().subject, ORDINARY);
@@ -497,7 +498,7 @@ mod tests {
 
     #[test]
     fn too_much_is_refused() {
-        assert!(WarmUp::run(usize::MAX / 4, None).is_err());
+        assert!(WarmUp::run(usize::MAX / 4, &Place::default()).is_err());
     }
 
     #[test]

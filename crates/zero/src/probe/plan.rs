@@ -9,7 +9,7 @@ use punctual_zero_memory::{Advice, Mapping, PAGE, free_bytes, huge_page_bytes, h
 
 use crate::probe::ProbePart;
 use crate::probe::blocks::{Doing, blocks, payers};
-use crate::probe::ledger::{Case, GIB, KIB, MIB, in_words};
+use crate::probe::ledger::{Case, GIB, KIB, MIB, Place, in_words};
 use crate::probe::pages::{Lifecycle, WarmUp, pages, references, sort};
 use crate::probe::processes::{BLOCK, processes};
 use crate::published::FIGURES;
@@ -24,8 +24,7 @@ pub struct ProbePlan {
     pub left_out: Vec<Warning>,
     amounts: Amounts,
     parts: Vec<ProbePart>,
-    cpu: Option<usize>,
-    stop: Stop,
+    place: Place,
     warm_up: Option<WarmUp>,
 }
 
@@ -46,8 +45,10 @@ impl ProbePlan {
             left_out: Vec::new(),
             amounts,
             parts: settings.parts.clone(),
-            cpu: usual_cpu(),
-            stop,
+            place: Place {
+                cpu: usual_cpu(),
+                stop,
+            },
             warm_up: None,
         };
         let iterations = plan.amounts.iterations;
@@ -56,7 +57,7 @@ impl ProbePlan {
                 ProbePart::Pages => plan.add_pages(),
                 ProbePart::Blocks => plan.add_blocks(),
                 ProbePart::Processes => {
-                    let case = processes(command.clone(), iterations, plan.stop.clone());
+                    let case = processes(command.clone(), iterations, plan.place.clone());
                     plan.add(case, plan.amounts.few_rounds);
                 }
                 ProbePart::Payers => plan.add_payers(),
@@ -70,13 +71,16 @@ impl ProbePlan {
         in_words(self.amounts.used_at_once(&self.parts) as u64)
     }
 
-    /// Touches so much memory once.
+    /// Touches so much memory once, unless the user wants an end.
     ///
     /// # Errors
     /// It is not to be had.
     pub fn warm_up(&mut self) -> Result<(), Refusal> {
         let bytes = self.amounts.used_at_once(&self.parts);
-        self.warm_up = Some(WarmUp::run(bytes, self.cpu)?);
+        self.warm_up = match WarmUp::run(bytes, &self.place) {
+            Err(_) if self.place.stop.is_requested() => None,
+            warm_up => Some(warm_up?),
+        };
         Ok(())
     }
 
@@ -110,7 +114,7 @@ impl ProbePlan {
             parts: parts.collect(),
             memory_limit_bytes: Some(self.amounts.limit),
             iterations: Some(self.amounts.iterations),
-            cpu: self.cpu,
+            cpu: self.place.cpu,
             ..ZeroFindings::default()
         }
     }
@@ -121,17 +125,21 @@ impl ProbePlan {
         let witness = Witness::default();
         let cpus = thread::allowed_cpus();
         let (rounds, count, mut done) = (self.rounds(), self.cases.len(), 0);
-        let end = take_turns(rounds, count, &self.stop, &mut |round, i| {
+        let stop = &self.place.stop;
+        let end = take_turns(rounds, count, stop, &mut |round, i| {
             let (case, rounds) = &mut self.cases[i];
             if round < *rounds {
                 let next = case.name.clone();
                 progress(Progress { done, next, round });
-                witness.during(&cpus, || case.run())?;
+                match witness.during(&cpus, || case.run()) {
+                    Err(_) if stop.is_requested() => return Ok(()),
+                    ran => ran?,
+                }
                 done += 1;
             }
             Ok(())
         });
-        self.stop.end();
+        self.place.stop.end();
         let warm_up = self.warm_up.iter().flat_map(WarmUp::measurements);
         let mut measurements: Vec<ZeroRow> = warm_up.collect();
         for part in ProbePart::ALL {
@@ -157,28 +165,28 @@ impl ProbePlan {
 
     fn add_pages(&mut self) {
         let (span, rounds) = (self.amounts.span, self.amounts.rounds);
-        let cpu = self.cpu;
+        let place = self.place.clone();
         let mut ways = Lifecycle::all(span / PAGE, SEED);
         ways.retain(|way| way.needs().is_none_or(|advice| self.has(advice)));
         for way in &ways {
-            self.add(pages(way.clone(), span, false, cpu), rounds);
+            self.add(pages(way.clone(), span, false, place.clone()), rounds);
         }
         match huge_pages_of(span) {
             Ok(()) => {
                 for way in ways {
-                    self.add(pages(way, span, true, cpu), rounds);
+                    self.add(pages(way, span, true, place.clone()), rounds);
                 }
             }
             Err(why) => self.leave_out("Huge pages were", &why),
         }
-        for reference in references(span, cpu) {
+        for reference in references(span, &place) {
             self.add(reference, rounds);
         }
     }
 
     fn add_blocks(&mut self) {
         for bytes in self.amounts.blocks.clone() {
-            let case = blocks(bytes, self.amounts.batch, self.cpu);
+            let case = blocks(bytes, self.amounts.batch, self.place.clone());
             self.add(case, self.amounts.rounds_of_block(bytes));
         }
     }
@@ -187,7 +195,7 @@ impl ProbePlan {
         let (length, rounds) = (self.amounts.phase, self.amounts.few_rounds);
         let block = self.amounts.payers_block();
         for doing in Doing::ALL {
-            self.add(payers(doing, length, block, self.cpu), rounds);
+            self.add(payers(doing, length, block, self.place.clone()), rounds);
         }
     }
 

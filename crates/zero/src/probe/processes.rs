@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ProbePart;
 use super::blocks::{Watched, fill_fresh, settling_time};
-use super::ledger::{Case, Rounds, paid_since};
+use super::ledger::{Case, Place, Rounds, paid_since};
 use crate::rows::{Paid, Payments, ProcessesAccount, ZeroProbe};
 
 /// What each of the two processes allocates each time.
@@ -32,11 +32,11 @@ const CALLS: f64 = 5.0;
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Runs the test once in each round. Each process is `command`, which calls [`serve`].
-pub(super) fn processes(command: ProcessCommand, iterations: u64, stop: Stop) -> Case {
+pub(super) fn processes(command: ProcessCommand, iterations: u64, place: Place) -> Case {
     let processes = Processes {
         command,
         iterations,
-        stop,
+        place,
     };
     let part = move |account| {
         ZeroProbe::Processes(ProcessesAccount {
@@ -66,7 +66,7 @@ pub(super) fn processes(command: ProcessCommand, iterations: u64, stop: Stop) ->
 struct Processes {
     command: ProcessCommand,
     iterations: u64,
-    stop: Stop,
+    place: Place,
 }
 
 impl Processes {
@@ -80,12 +80,15 @@ impl Processes {
         for process in &mut processes {
             process.wait_until_there();
         }
-        let watched = Watched::now();
+        let watched = Watched::now(&self.place)?;
         for process in &mut processes {
             process.line("");
         }
         let reports = self.hear_out(processes)?;
-        Ok(reports.map(|reports| (watched.until_settled(), reports)))
+        let Some(reports) = reports else {
+            return Ok(None);
+        };
+        Ok(Some((watched.until_settled(&self.place)?, reports)))
     }
 
     /// Listens on threads, one for each, because a process may end without a
@@ -106,7 +109,7 @@ impl Processes {
         }
         let mut reports = Vec::new();
         while reports.len() < PROCESSES {
-            if self.stop.is_requested() {
+            if self.place.stop.is_requested() {
                 // Whose input ends, ends.
                 inputs.clear();
             }
@@ -259,8 +262,10 @@ fn allocate(iterations: u64, stop: &Stop) -> Report {
     let began = clock::now();
     let mut done = 0;
     let mut failed = None;
+    // A block is over at once, so that nothing need end it.
+    let place = Place::default();
     while done < iterations && !stop.is_requested() {
-        if let Err(refusal) = fill_fresh(BLOCK) {
+        if let Err(refusal) = fill_fresh(BLOCK, &place) {
             failed = Some(refusal.to_string());
             break;
         }
