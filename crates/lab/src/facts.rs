@@ -33,6 +33,7 @@ pub fn host_facts(timer_rule: impl Fn(&System, &HostFacts) -> String) -> Machine
         timer_method: method(Method::Timer),
         spin: spin::kind().name().to_owned(),
         cpu_time: thread::cpu_time_source().to_owned(),
+        evidence: vec![],
         host,
         other: BTreeMap::new(),
     }
@@ -91,6 +92,7 @@ pub fn model_facts(model: &Model) -> MachineFacts {
         name: model.name().to_owned(),
         os: "simulated".to_owned(),
         timer_rule: model.rule_in_words(),
+        evidence: evidence(std::slice::from_ref(model)),
         clock: "virtual time".to_owned(),
         sleep_method: named(Method::Sleep),
         timer_method: named(Method::Timer),
@@ -99,6 +101,27 @@ pub fn model_facts(model: &Model) -> MachineFacts {
         host,
         other,
     }
+}
+
+/// On what models rest: a sentence for all of which the same is true.
+pub(crate) fn evidence(models: &[Model]) -> Vec<String> {
+    let mut groups: Vec<(Vec<&str>, String)> = Vec::new();
+    for model in models {
+        let Some(text) = model.evidence() else {
+            continue;
+        };
+        let name = model.name().split(',').next().unwrap_or_default();
+        match groups.iter_mut().find(|(_, other)| *other == text) {
+            Some((names, _)) if names.contains(&name) => {}
+            Some((names, _)) => names.push(name),
+            None => groups.push((vec![name], text)),
+        }
+    }
+    let sentence = |(names, text): (Vec<&str>, String)| {
+        let s = if names.len() > 1 { "s" } else { "" };
+        format!("{} model{s}: {text}.", names.join(", "))
+    };
+    groups.into_iter().map(sentence).collect()
 }
 
 /// The facts of the fake OS at all the scheduler periods of the robustness

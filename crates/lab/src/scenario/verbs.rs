@@ -5,7 +5,7 @@ use punctual_core::{Method, Nanos, StrategySpec};
 use punctual_program::Setting;
 use punctual_program::lengths::{Law, Lengths};
 use punctual_program::probe::Probe;
-use punctual_program::program::{Due, Op, SpawnKind};
+use punctual_program::program::{Due, LoopClock, Op, SpawnKind};
 use punctual_program::setting::{Power, Priority, Requester, Throttling};
 
 use super::error::{Flaw, list, short};
@@ -14,8 +14,9 @@ use super::limits;
 use super::table::{Field, Table};
 
 /// Each verb with the keys that can stand beside it.
-pub(super) const VERBS: [(&str, &[&str]); 22] = [
+pub(super) const VERBS: [(&str, &[&str]); 23] = [
     ("sleep", &["method", "tolerance"]),
+    ("timeout", &["method", "clock"]),
     ("wait", &["with", "or"]),
     ("work", &[]),
     ("pace", &[]),
@@ -145,6 +146,13 @@ impl Steps {
                 let (length, drawn) = self.length(&field)?;
                 Verb::Plain(with_length(drawn, sleep(table, length)?))
             }
+            "timeout" => Verb::Plain(Op::Timeout {
+                clock: table
+                    .need("`timeout`", "clock")?
+                    .choice(&[("precise", LoopClock::Precise), ("ticks", LoopClock::Ticks)])?,
+                method: method(table)?,
+                length: field.some_length()?,
+            }),
             "work" => {
                 let (length, drawn) = self.length(&field)?;
                 Verb::Plain(with_length(drawn, Op::Work(length)))

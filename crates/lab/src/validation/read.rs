@@ -29,13 +29,14 @@ macro_rules! files {
 /// What the rows share: their sources, and their words.
 const SHARED: (&str, &str) = files!["shared"][0];
 
-const ROWS: [(&str, &str); 6] = files![
+const ROWS: [(&str, &str); 7] = files![
     "articles",
     "windows-requests",
     "windows-sleeps",
     "windows-other",
     "linux",
     "macos",
+    "computers",
 ];
 
 /// What is written as a string among the steps of a row, beside what is so in a

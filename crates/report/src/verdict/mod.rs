@@ -61,6 +61,15 @@ pub(crate) fn of_run<R: RunRow>(run: &Run<R>, mut verdict: Verdict) -> Verdict {
         }
         None => {}
     }
+    let evidence = &run.machine.evidence;
+    verdict
+        .sentences
+        .extend(evidence.iter().take(MODELS).cloned());
+    if evidence.len() > MODELS {
+        let more = evidence.len() - MODELS;
+        let more = format!("On what {more} more models rest: --full.");
+        verdict.sentences.push(more);
+    }
     if let Some((first, others)) = run.warnings.split_first() {
         let n = others.len();
         let more = prose::when(n > 0, || format!(" ({n} more: --full)"));
@@ -74,6 +83,9 @@ pub(crate) fn of_run<R: RunRow>(run: &Run<R>, mut verdict: Verdict) -> Verdict {
     }
     verdict.cut()
 }
+
+/// Of how many kinds of models it is said on what they rest.
+const MODELS: usize = 2;
 
 /// No sentence that is made here is longer, in characters, and no name in a table: a file may
 /// have some.

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use super::evidence::{Compared, Part};
 use super::idle::{self, IdleTable};
 use super::parameters::{Confidence, Parameter, Parameters};
 use super::{AnyRule, Scheduling, Steal};
@@ -45,6 +46,7 @@ struct File {
     computer: Vec<Parameter>,
     different: Vec<Different>,
     idle: Vec<IdleTable>,
+    compared: Vec<Compared>,
 }
 
 #[derive(Deserialize)]
@@ -95,13 +97,18 @@ impl File {
                 ..*parameter
             })
         };
-        let all = own.iter().copied().chain(scheduler).chain(&self.computer);
+        let decides = |part: Part| move |parameter: Parameter| Parameter { part, ..parameter };
+        let own_count = own.len();
+        let own = own.into_iter().map(here);
+        let load = scheduler.iter().map(here).map(decides(Part::Load));
+        let computer = self.computer.iter().map(here).map(decides(Part::Computer));
+        let all = own.chain(load).chain(computer);
         Known {
             name,
             what,
             of,
-            parameters: Parameters::at_defaults(all.map(here)),
-            own: own.len(),
+            parameters: Parameters::at_defaults(all),
+            own: own_count,
             of_scheduler: scheduler.len(),
         }
     }
@@ -115,6 +122,13 @@ impl Known {
     /// Its parameters at their defaults: the rule's own, its scheduler's, then the computer's.
     pub fn parameters(&self) -> Parameters {
         self.parameters.clone()
+    }
+
+    /// With which computers the models of this OS were compared.
+    pub(super) fn compared(&self) -> &'static Compared {
+        let mut all = FILE.compared.iter();
+        let found = all.find(|compared| compared.of == os_name(self.name));
+        found.expect("the tests look for it")
     }
 
     pub(super) fn build(&self, parameters: &Parameters) -> AnyRule {

@@ -1,11 +1,13 @@
 //! Which computer to simulate: a timer rule, its parameters, CPUs and their
 //! scheduler, and what things cost.
 
+mod evidence;
 mod idle;
 mod known;
 mod parameters;
 mod scheduling;
 
+pub use evidence::Part;
 pub use idle::IdleState;
 pub(crate) use idle::IdleTable;
 pub use known::Known;

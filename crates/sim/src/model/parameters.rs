@@ -5,6 +5,7 @@ use std::fmt;
 use punctual_core::Nanos;
 use serde::Deserialize;
 
+use super::Part;
 use super::idle;
 
 /// Something that can be set about a model.
@@ -25,6 +26,9 @@ pub struct Parameter {
     pub confidence: Confidence,
     /// Where the default comes from.
     pub source: &'static str,
+    /// What it decides.
+    #[serde(default)]
+    pub part: Part,
 }
 
 /// What values a parameter can have.
