@@ -422,6 +422,24 @@ fn who_matters_least_does_not_starve_on_windows() {
     assert!((high + low - 1.0).abs() < 0.001, "{high} {low}");
 }
 
+/// A week at most.
+#[test]
+fn a_sleep_can_be_longer_than_an_hour() {
+    let text = "title = \"t\"\non = [\"linux\"]\nsource = \"s\"\n[[phase]]\nname = \"all\"\nfor = \"30000s\"\n\
+                [[process]]\nname = \"A\"\ndo = [{ loop = [{ sleep = \"7200s\" }] }]\n";
+    let scenario = Scenario::read("long", text).unwrap();
+    let ran = scenario::run(
+        &scenario,
+        &Model::parse("linux,slack=1ns").unwrap(),
+        1,
+        false,
+    );
+    let ran = ran.unwrap();
+    let slept = find(&ran, "A", "all").unwrap();
+    assert_eq!(slept.late_ns.n, 4);
+    assert!((0..20_000).contains(&slept.late_ns.p50.unwrap()));
+}
+
 /// As in `fuzz/fuzz_targets/scenario.rs`.
 const LIMITS: Limits = Limits {
     steps: 20_000,
