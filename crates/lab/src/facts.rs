@@ -7,7 +7,7 @@ use punctual_os::wait::Sleeper;
 use punctual_os::{clock, facts, spin, thread};
 use punctual_record::{HostFacts, MachineFacts, System};
 use punctual_sim::Model;
-use punctual_sim::model::Value as ModelValue;
+use punctual_sim::model::{Evidence, Value as ModelValue};
 use punctual_sim::rules::Recorded;
 
 use crate::experiments::cores::Core;
@@ -103,23 +103,31 @@ pub fn model_facts(model: &Model) -> MachineFacts {
     }
 }
 
-/// On what models rest: a sentence for all of which the same is true.
+/// On what models rest: a sentence for all of which nearly the same is true.
 pub(crate) fn evidence(models: &[Model]) -> Vec<String> {
-    let mut groups: Vec<(Vec<&str>, String)> = Vec::new();
+    let mut groups: Vec<(String, Vec<&str>, Vec<String>)> = Vec::new();
     for model in models {
-        let Some(text) = model.evidence() else {
+        let Some(Evidence { lengths, others }) = model.evidence() else {
             continue;
         };
         let name = model.name().split(',').next().unwrap_or_default();
-        match groups.iter_mut().find(|(_, other)| *other == text) {
-            Some((names, _)) if names.contains(&name) => {}
-            Some((names, _)) => names.push(name),
-            None => groups.push((vec![name], text)),
+        let lengths = format!("{} of {}", lengths.1, lengths.0);
+        match groups.iter_mut().find(|(same, ..)| *same == others) {
+            Some((_, names, _)) if names.contains(&name) => {}
+            Some((_, names, all)) => {
+                names.push(name);
+                all.push(lengths);
+            }
+            None => groups.push((others, vec![name], vec![lengths])),
         }
     }
-    let sentence = |(names, text): (Vec<&str>, String)| {
-        let s = if names.len() > 1 { "s" } else { "" };
-        format!("{} model{s}: {text}.", names.join(", "))
+    let sentence = |(others, names, mut lengths): (String, Vec<&str>, Vec<String>)| {
+        lengths.dedup();
+        format!(
+            "{}: sleep lengths documented or measured in {} parameters, {others}.",
+            names.join(", "),
+            lengths.join(", ")
+        )
     };
     groups.into_iter().map(sentence).collect()
 }

@@ -130,11 +130,12 @@ type Rule = fn(&Run) -> Option<Verdict>;
 /// What the first says that knows of anything, and of what the others say a sentence each, as
 /// far as there is room above the table.
 fn first_of(run: &Run, rules: &[Rule]) -> Option<Verdict> {
-    const SENTENCES: usize = 4;
+    // On a model another says on what that rests.
+    let most = if run.machine.evidence.is_empty() { 4 } else { 3 };
     let mut told = rules.iter().filter_map(|rule| rule(run));
     let mut first = told.next()?;
     for other in told {
-        if first.sentences.len() < SENTENCES {
+        if first.sentences.len() < most {
             first.sentences.extend(other.sentences.into_iter().next());
         }
     }

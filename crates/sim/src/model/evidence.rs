@@ -34,102 +34,92 @@ pub(super) struct Compared {
 /// Where a source is a book, it names this one.
 const BOOK: &str = "Windows Internals";
 
+/// On what a model rests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// How many parameters decide how long waits last, and how many of these are documented or
+    /// measured by others.
+    pub lengths: (usize, usize),
+    /// The rest of it, in words: who runs under load, whether models of this OS were ever compared
+    /// with a computer, and how many parameters are not at their defaults.
+    pub others: String,
+}
+
 impl Model {
-    /// On what the parameters that are in force rest, and whether models of this OS were ever
-    /// compared with a computer; `None` for a model without parameters.
-    pub fn evidence(&self) -> Option<String> {
+    /// On what the parameters that are at their defaults rest; `None` for a model without any.
+    pub fn evidence(&self) -> Option<Evidence> {
         let name = self.name().split(',').next().unwrap_or_default();
         let known = Self::known().iter().find(|known| known.name == name)?;
-        let parameters = || self.parameters().iter();
-        let set = parameters().filter(|(of, value)| of.parse(of.default).as_ref() != Ok(value));
-        let set = set.count();
+        let (unset, set): (Vec<_>, Vec<_>) = self
+            .parameters()
+            .iter()
+            .partition(|(of, value)| of.parse(of.default).as_ref() == Ok(value));
         let of_part = |part| -> Vec<&Parameter> {
-            let unset =
-                parameters().filter(|(of, value)| of.parse(of.default).as_ref() == Ok(value));
-            let unset = unset.map(|(of, _)| of);
-            unset.filter(|of| of.part == part).collect()
+            let all = unset.iter().map(|(of, _)| of);
+            all.filter(|of| of.part == part).collect()
         };
-        let mut text = format!("sleep lengths {}", basis(&of_part(Part::Lengths)));
-        let load = of_part(Part::Load);
+        let (lengths, load) = (of_part(Part::Lengths), of_part(Part::Load));
+        let mut others = String::new();
         if !load.is_empty() {
-            _ = write!(text, "; behaviour under load {}", basis(&load));
+            let is_of_book = |of: &&&Parameter| of.source.contains(BOOK);
+            let from_book = load.iter().filter(is_of_book).count();
+            let all = load.len();
+            _ = match from_book * 2 >= all {
+                true => write!(others, "behaviour under load from a book; "),
+                false => write!(others, "behaviour under load in {} of {all}; ", sure(&load)),
+            };
         }
         let compared = known.compared();
-        match compared.result {
-            "" => _ = write!(text, "; never compared with {}", compared.computer),
-            result => _ = write!(text, "; compared with {}: {result}", compared.computer),
+        _ = match compared.result {
+            "" => write!(others, "never compared with {}", compared.computer),
+            result => write!(others, "{result} on {}", compared.computer),
+        };
+        if !set.is_empty() {
+            _ = write!(others, "; {} as set", set.len());
         }
-        if set > 0 {
-            let s = if set == 1 { "" } else { "s" };
-            _ = write!(text, "; {set} parameter{s} as set");
-        }
-        Some(text)
+        Some(Evidence {
+            lengths: (lengths.len(), sure(&lengths)),
+            others,
+        })
     }
 }
 
-/// On what most of some parameters rest.
-fn basis(parameters: &[&Parameter]) -> String {
-    let all = parameters.len();
-    let from = |sure: Confidence| parameters.iter().filter(|of| of.confidence == sure).count();
-    let from_book = parameters
-        .iter()
-        .filter(|of| of.source.contains(BOOK))
-        .count();
-    let (documented, measured) = (from(Confidence::A), from(Confidence::B));
-    if all == 0 {
-        return "as set".to_owned();
-    }
-    if from_book * 2 >= all {
-        return "from a book".to_owned();
-    }
-    let how = match (documented, measured) {
-        (0, _) => "measured by others",
-        (_, 0) => "documented",
-        _ => "documented or measured by others",
-    };
-    match documented + measured {
-        0 => "inferred or guessed".to_owned(),
-        known if known == all => how.to_owned(),
-        known => format!("{how} in {known} of {all} parameters"),
-    }
+/// How many are documented or measured, and not inferred or guessed.
+fn sure(parameters: &[&Parameter]) -> usize {
+    let is_sure = |of: &&&Parameter| of.confidence <= Confidence::B;
+    parameters.iter().filter(is_sure).count()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn evidence(model: &str) -> String {
+    fn evidence(model: &str) -> Evidence {
         Model::parse(model).unwrap().evidence().unwrap()
     }
 
     #[test]
     fn it_says_on_what_the_parameters_of_the_run_rest() {
         let windows = evidence("windows-11");
-        assert!(windows.starts_with("sleep lengths "), "{windows}");
-        assert!(
-            windows.contains("; behaviour under load from a book; "),
-            "{windows}"
+        assert_eq!(
+            windows.others,
+            "behaviour under load from a book; never compared with a Windows computer"
         );
-        assert!(
-            windows.ends_with("never compared with a Windows computer"),
-            "{windows}"
-        );
+        let all = windows.lengths;
+        assert!(all.1 > 0 && all.1 < all.0, "{windows:?}");
         // What is set rests on whoever set it.
         let set = evidence("windows-11,hardware=amd,slip=60");
-        assert!(set.ends_with("; 2 parameters as set"), "{set}");
-        assert_ne!(set.split(';').next(), windows.split(';').next());
+        assert!(set.others.ends_with("; 2 as set"), "{set:?}");
+        assert_eq!(set.lengths, (all.0 - 2, all.1));
         assert_eq!(evidence("windows-11,hardware=exact"), windows);
-        assert!(Model::parse("fake-5ms").unwrap().evidence().is_none());
+        assert_eq!(Model::parse("fake-5ms").unwrap().evidence(), None);
     }
 
     #[test]
     fn every_model_says_whether_it_was_compared() {
         for known in Model::known() {
-            assert!(
-                evidence(known.name).contains("compared with "),
-                "{}",
-                known.name
-            );
+            let others = evidence(known.name).others;
+            assert!(others.contains(known.compared().computer), "{others}");
         }
     }
 }

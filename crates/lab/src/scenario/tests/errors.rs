@@ -28,7 +28,7 @@ fn assert_errors(cases: &[(&str, &str)], file: impl Fn(&str) -> String) {
     const LISTS: [(&str, &str); 3] = [
         (
             "<verbs>",
-            "sleep, wait, work, pace, until, request, release, hold, slack, priority, nice, slice, quota, window, throttling, power, pin, read, signal, await, loop, spawn, yield, exit",
+            "sleep, timeout, wait, work, pace, until, request, release, hold, slack, priority, nice, slice, quota, window, throttling, power, pin, read, signal, await, loop, spawn, yield, exit",
         ),
         (
             "<methods>",
@@ -520,8 +520,8 @@ phase = [{ name = "1s", for = "1s" }]"#,
     (
         r#"on = ["linux"]
 title = "t"
-phase = [{ name = "a", for = "1800s" }, { name = "b", for = "1801s" }]"#,
-        "line 3, column 61: the phases are longer than 604800s together",
+phase = [{ name = "a", for = "302400s" }, { name = "b", for = "302401s" }]"#,
+        "line 3, column 63: the phases are longer than 604800s together",
     ),
     (
         r#"on = ["linux"]
