@@ -131,7 +131,11 @@ type Rule = fn(&Run) -> Option<Verdict>;
 /// far as there is room above the table.
 fn first_of(run: &Run, rules: &[Rule]) -> Option<Verdict> {
     // On a model another says on what that rests.
-    let most = if run.machine.evidence.is_empty() { 4 } else { 3 };
+    let most = if run.machine.evidence.is_empty() {
+        4
+    } else {
+        3
+    };
     let mut told = rules.iter().filter_map(|rule| rule(run));
     let mut first = told.next()?;
     for other in told {
