@@ -133,7 +133,7 @@ pub(crate) fn models() -> Vec<Value> {
                     "confidence": parameter.confidence.to_string(),
                     "source": parameter.source,
                     "choices": match parameter.kind {
-                        Domain::Choice(words) => words,
+                        Domain::Choice(words) | Domain::States(words) => words,
                         Domain::Length(..) | Domain::Count(..) => &[],
                     },
                 })

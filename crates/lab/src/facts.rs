@@ -7,7 +7,7 @@ use punctual_os::wait::Sleeper;
 use punctual_os::{clock, facts, spin, thread};
 use punctual_record::{HostFacts, MachineFacts, System};
 use punctual_sim::Model;
-use punctual_sim::model::Value as ModelValue;
+use punctual_sim::model::{Evidence, Value as ModelValue};
 use punctual_sim::rules::Recorded;
 
 use crate::experiments::cores::Core;
@@ -33,6 +33,7 @@ pub fn host_facts(timer_rule: impl Fn(&System, &HostFacts) -> String) -> Machine
         timer_method: method(Method::Timer),
         spin: spin::kind().name().to_owned(),
         cpu_time: thread::cpu_time_source().to_owned(),
+        evidence: vec![],
         host,
         other: BTreeMap::new(),
     }
@@ -91,6 +92,7 @@ pub fn model_facts(model: &Model) -> MachineFacts {
         name: model.name().to_owned(),
         os: "simulated".to_owned(),
         timer_rule: model.rule_in_words(),
+        evidence: evidence(std::slice::from_ref(model)),
         clock: "virtual time".to_owned(),
         sleep_method: named(Method::Sleep),
         timer_method: named(Method::Timer),
@@ -99,6 +101,35 @@ pub fn model_facts(model: &Model) -> MachineFacts {
         host,
         other,
     }
+}
+
+/// On what models rest: a sentence for all of which nearly the same is true.
+pub(crate) fn evidence(models: &[Model]) -> Vec<String> {
+    let mut groups: Vec<(String, Vec<&str>, Vec<String>)> = Vec::new();
+    for model in models {
+        let Some(Evidence { lengths, others }) = model.evidence() else {
+            continue;
+        };
+        let name = model.name().split(',').next().unwrap_or_default();
+        let lengths = format!("{} of {}", lengths.1, lengths.0);
+        match groups.iter_mut().find(|(same, ..)| *same == others) {
+            Some((_, names, _)) if names.contains(&name) => {}
+            Some((_, names, all)) => {
+                names.push(name);
+                all.push(lengths);
+            }
+            None => groups.push((others, vec![name], vec![lengths])),
+        }
+    }
+    let sentence = |(others, names, mut lengths): (String, Vec<&str>, Vec<String>)| {
+        lengths.dedup();
+        format!(
+            "{}: sleep lengths documented or measured in {} parameters, {others}.",
+            names.join(", "),
+            lengths.join(", ")
+        )
+    };
+    groups.into_iter().map(sentence).collect()
 }
 
 /// The facts of the fake OS at all the scheduler periods of the robustness

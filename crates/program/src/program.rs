@@ -88,6 +88,18 @@ pub enum SpawnKind {
     Process,
 }
 
+/// A clock of an event loop, which counts whole milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LoopClock {
+    /// The precise clock without its fraction: libuv since 1.0. The loop blocks for the difference
+    /// of two readings of it.
+    Precise,
+    /// The one that each default tick of Windows writes (`GetTickCount`), and the precise one
+    /// elsewhere: .NET, and libuv before. The loop blocks for what is left, rounded down, and for a
+    /// millisecond at least.
+    Ticks,
+}
+
 /// One operation of a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Op {
@@ -110,6 +122,16 @@ pub enum Op {
         /// allows itself anyway. Windows: the tolerable delay of a waitable
         /// timer; macOS: the leeway.
         tolerance: Nanos,
+    },
+    /// Waits as a timer of an event loop does, and takes a sample: it blocks for whole
+    /// milliseconds of the loop's clock until that shows the time. Simulated computers only.
+    Timeout {
+        /// The clock of the loop.
+        clock: LoopClock,
+        /// The OS call that the loop blocks in.
+        method: Method,
+        /// After so long, rounded up to whole milliseconds.
+        length: Nanos,
     },
     /// Blocks until this long after the experiment began, and takes no sample:
     /// the hand of the experimenter, who is not bound to the timers of the OS.
@@ -270,7 +292,7 @@ impl Program {
             ops.iter().try_fold(0_u64, |sum, op| {
                 let n = match op {
                     Op::Drawn(_, op) => count(std::slice::from_ref(op))?,
-                    Op::Wait { .. } | Op::Block { .. } => 1,
+                    Op::Wait { .. } | Op::Block { .. } | Op::Timeout { .. } => 1,
                     Op::Loop { times, body } => match (*times, count(body)?) {
                         (_, 0) => 0,
                         (u64::MAX, _) => return None,
@@ -289,7 +311,7 @@ impl Program {
     pub fn methods(&self) -> Vec<Method> {
         let mut methods = Vec::new();
         self.visit(&mut |op| {
-            if let Op::Block { method, .. } = op {
+            if let Op::Block { method, .. } | Op::Timeout { method, .. } = op {
                 methods.push(*method);
             }
         });

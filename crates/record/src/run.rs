@@ -162,6 +162,9 @@ pub struct MachineFacts {
     pub spin: String,
     /// Where the CPU time of a thread comes from.
     pub cpu_time: String,
+    /// On what each model rests, and whether it was compared with a computer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<String>,
     /// What the computer tells, if it is none that is simulated.
     #[serde(flatten)]
     pub host: HostFacts,

@@ -238,6 +238,9 @@ pub fn head<R: RunRow>(run: &Run<R>) -> String {
     let mut text = prose::paragraph(&format!("punctual {} {when}", run.punctual_version));
     text += &labelled("command", &run.command);
     text += &prose::listed("machine     ", &run.machine.in_words());
+    for evidence in &run.machine.evidence {
+        text += &labelled("rests on", evidence);
+    }
     if let Some(doubt) = run.disturbance.as_ref().and_then(doubt) {
         text += &labelled("doubt", &doubt);
     }

@@ -37,7 +37,14 @@ pub fn duration(ns: impl Number) -> String {
     format!("{} {}", in_unit(ns, unit), unit.name)
 }
 
-/// The same, or the sign that it is not known.
+/// A lateness: what ends before its time is early.
+pub fn lateness(ns: impl Number) -> String {
+    let ns = ns.number();
+    let early = if ns < 0.0 { " early" } else { "" };
+    duration(ns.abs()) + early
+}
+
+/// A length of time, or the sign that it is not known.
 pub fn duration_or_dash(ns: Option<impl Number>) -> String {
     or_dash(ns.map(duration))
 }

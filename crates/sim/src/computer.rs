@@ -1,5 +1,7 @@
 //! The CPUs of a simulated computer, and the books of what they did.
 
+use std::sync::Arc;
+
 use punctual_core::Nanos;
 use punctual_program::machine;
 use punctual_program::machine::{ComputerUse, IdleStretches};
@@ -58,7 +60,7 @@ pub(crate) struct Computer {
     pub(crate) cpus: Vec<Cpu>,
     /// None are counted where each thread has a CPU of its own.
     is_counted: bool,
-    idle: &'static IdleTable,
+    idle: Arc<IdleTable>,
     began: Time,
     busy: Time,
     waking: Time,
@@ -80,7 +82,7 @@ const SHORTEST_BOUND: Time = Time::from_ns(15_625);
 
 impl Computer {
     pub(crate) fn new(model: &Model, now: Time) -> Self {
-        let idle = model.idle;
+        let idle = Arc::clone(&model.idle);
         let cpu = Cpu {
             rest: Some(Rest::since(now, None)),
             counted: now,
@@ -89,6 +91,7 @@ impl Computer {
         Self {
             cpus: vec![cpu; model.cpus().unwrap_or(0)],
             is_counted: model.cpus().is_some(),
+            rested: vec![(0, Time::ZERO); idle.states.len()],
             idle,
             began: now,
             busy: Time::ZERO,
@@ -97,7 +100,6 @@ impl Computer {
             switches: 0,
             wakeups: 0,
             stretches: [(0, Time::ZERO); BOUNDS],
-            rested: vec![(0, Time::ZERO); idle.states.len()],
         }
     }
 

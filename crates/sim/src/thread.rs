@@ -191,6 +191,13 @@ pub(crate) enum Doing<'p> {
         begin: Tick<SimClock>,
         deadline: Tick<SimClock>,
     },
+    /// Its event loop blocks until its clock shows `due`, and did so `naps` times.
+    Looping {
+        op: &'p Op,
+        begin: Tick<SimClock>,
+        due: u64,
+        naps: u32,
+    },
     Awaiting(Event),
     /// It has been told from outside what to do, which this may end, and asks then
     /// what comes next.

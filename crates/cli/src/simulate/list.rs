@@ -58,6 +58,8 @@ F, which `punctual bench naps --json F` wrote there; a nap is late by the next o
 recorded of its call for the nearest length. Of the Run of another `bench` it replays the lateness of
 `system`, or of another subject: recorded,file=F,subject=NAME.
 
+No Windows model has MMCSS, which raises threads of multimedia programs to priority 16 to 26 for 80 % of each 10 ms.
+
 Parameters follow the name of a model, separated by commas: --on linux,slack=1ns,cpus=2.
 How sure a default is: A documented by the vendor or read in the source; B measured by somebody, and
 consistent with another source; C one measurement or an inference; D unverified.

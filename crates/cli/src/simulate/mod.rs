@@ -186,7 +186,7 @@ Articles: `simulate article NAME` goes through one of the four articles that pun
 timers, zeroing, sleep or scheduling.
 
 Limits: a simulation is given up after {steps} steps or {samples} sleeps and readings. A file has at most 256 KiB, \
-starts at most {threads} threads and lasts at most an hour of virtual time.
+starts at most {threads} threads and lasts at most a week of virtual time.
 
 Exit codes: 0 done and as expected, 1 something is not as expected, 2 could not run. On another model than its own a \
 scenario is compared with what its sources state, and nothing fails.

@@ -261,7 +261,7 @@ fn what_makes_no_sense_is_refused_in_one_line() {
         ("binary.toml", "not UTF-8"),
         ("long.toml", "long.toml: it is longer than 1 MiB"),
         ("good.toml --for 2h", "length of time"),
-        ("good.toml --for 7200s", "too long"),
+        ("good.toml --for 604801s", "too long"),
         ("good.toml --for 0s", "too short"),
         ("good.toml --seed x", "whole number"),
         ("good.toml --trace t.json", "--on"),

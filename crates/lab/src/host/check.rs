@@ -67,6 +67,9 @@ impl HostMachine {
             Op::Block { tolerance, .. } if !tolerance.is_zero() => {
                 "blocks on this host have no tolerance; run this program on a model".to_owned()
             }
+            Op::Timeout { .. } => {
+                "an event loop runs on a model only; `wait` and `sleep` run here too".to_owned()
+            }
             Op::Spawn { program, kind, .. } => {
                 if *kind == SpawnKind::Process {
                     self.check_process(program)?;

@@ -205,6 +205,7 @@ impl<'e> This<'e> {
                 }
             }
             Op::Block { method, length, .. } => self.block(*method, *length),
+            Op::Timeout { .. } => unreachable!("checked: no host has event loops"),
             Op::Work(length) => self.work(*length),
             Op::Yield => {
                 self.sleeper.yield_now(None);

@@ -9,7 +9,7 @@ use punctual_sim::trace::{Wake, ms};
 
 use super::error::list;
 use super::{Scenario, run};
-use crate::facts::model_facts;
+use crate::facts::{evidence, model_facts};
 
 /// A wake to explain, written as `THREAD:N` or `THREAD@TIME`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,6 +130,7 @@ pub(super) fn machine_facts(models: &[Model]) -> MachineFacts {
         timer_method: joined(|facts| &facts.timer_method, " | "),
         spin: joined(|facts| &facts.spin, " | "),
         cpu_time: joined(|facts| &facts.cpu_time, " | "),
+        evidence: evidence(models),
         ..MachineFacts::default()
     }
 }

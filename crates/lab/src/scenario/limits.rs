@@ -55,5 +55,5 @@ pub(super) const EXPECTS: usize = 10_000;
 /// How many models it is meant for.
 pub(super) const MODELS: usize = 100;
 
-/// The longest experiment, and so the longest length in one.
-pub(super) const LENGTH: Nanos = Nanos::from_secs(3_600);
+/// The longest experiment, and so the longest length in one: a week.
+pub(super) const LENGTH: Nanos = Nanos::from_secs(7 * 24 * 3_600);

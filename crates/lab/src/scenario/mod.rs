@@ -23,7 +23,7 @@
 //! characters, sources 1,000. An experiment starts at most 100,000 threads and lasts at most
 //! one hour. Whatever a file contains, it is read or refused in a moment, with
 //! the line of what is wrong. How many events a simulation comes to is not
-//! bounded here: an hour of sleeps of 1 us is a scenario too.
+//! bounded here: a week of sleeps of 1 us is a scenario too.
 
 mod checks;
 pub(crate) mod compile;
@@ -152,7 +152,7 @@ impl Scenario {
     ///
     /// # Errors
     /// A phase would be over before it began, or the experiment would last
-    /// for more than an hour.
+    /// for more than a week.
     pub fn with_length(&self, length: Nanos) -> Result<Self, String> {
         if length > limits::LENGTH {
             return Err(format!(

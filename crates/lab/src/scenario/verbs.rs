@@ -5,7 +5,7 @@ use punctual_core::{Method, Nanos, StrategySpec};
 use punctual_program::Setting;
 use punctual_program::lengths::{Law, Lengths};
 use punctual_program::probe::Probe;
-use punctual_program::program::{Due, Op, SpawnKind};
+use punctual_program::program::{Due, LoopClock, Op, SpawnKind};
 use punctual_program::setting::{Policy, Power, Priority, Requester, Reservation, Throttling};
 
 use super::error::{Flaw, list, short};
@@ -14,8 +14,9 @@ use super::limits;
 use super::table::{Field, Table};
 
 /// Each verb with the keys that can stand beside it.
-pub(super) const VERBS: [(&str, &[&str]); 24] = [
+pub(super) const VERBS: [(&str, &[&str]); 25] = [
     ("sleep", &["method", "tolerance"]),
+    ("timeout", &["method", "clock"]),
     ("wait", &["with", "or"]),
     ("work", &[]),
     ("pace", &[]),
@@ -147,6 +148,13 @@ impl Steps {
                 let (length, drawn) = self.length(&field)?;
                 Verb::Plain(with_length(drawn, sleep(table, length)?))
             }
+            "timeout" => Verb::Plain(Op::Timeout {
+                clock: table
+                    .need("`timeout`", "clock")?
+                    .choice(&[("precise", LoopClock::Precise), ("ticks", LoopClock::Ticks)])?,
+                method: method(table)?,
+                length: field.some_length()?,
+            }),
             "work" => {
                 let (length, drawn) = self.length(&field)?;
                 Verb::Plain(with_length(drawn, Op::Work(length)))

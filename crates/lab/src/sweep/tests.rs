@@ -223,7 +223,7 @@ fn scenarios_are_swept_by_a_figure() {
         ("late_ns_mean", "lateness", "not `lateness`"),
         ("late_ns_mean", "busy", "is of \"(computer)\""),
         ("slack-sweep\"", "slack-swoop\"", "there is no scenario"),
-        ("700ms", "7000s", "longer"),
+        ("700ms", "700000s", "longer"),
         ("seeds", "waits", "no meaning"),
     ] {
         let why = bad(from, to);

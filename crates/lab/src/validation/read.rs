@@ -29,7 +29,7 @@ macro_rules! files {
 /// What the rows share: their sources, and their words.
 const SHARED: (&str, &str) = files!["shared"][0];
 
-const ROWS: [(&str, &str); 7] = files![
+const ROWS: [(&str, &str); 8] = files![
     "articles",
     "windows-requests",
     "windows-sleeps",
@@ -37,6 +37,7 @@ const ROWS: [(&str, &str); 7] = files![
     "linux",
     "linux-scheduling",
     "macos",
+    "computers",
 ];
 
 /// What is written as a string among the steps of a row, beside what is so in a

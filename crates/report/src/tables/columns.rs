@@ -22,7 +22,7 @@ pub(crate) const MEAN_CAPPED: Told = ("mean\ncapped", |m| measured(m, m.late_ns.
 /// What the rule in force predicts for the median.
 pub(crate) const PREDICTED: Told = ("predicted", |m| {
     let late = m.predicted_late_ns;
-    Cell::or(late.map(units::duration), Why::NOT_PREDICTED)
+    Cell::or(late.map(units::lateness), Why::NOT_PREDICTED)
 });
 
 /// The waits that ended more than 1 ms late, in per cent.

@@ -88,10 +88,7 @@ fn in_words(row: &Row<'_, Doctor>) -> String {
     let Some(predicted) = row.m.predicted_late_ns else {
         return format!("{begin}.");
     };
-    let predicted = match predicted < 0 {
-        true => format!("{} early", units::duration(predicted.unsigned_abs())),
-        false => units::duration(predicted),
-    };
+    let predicted = units::lateness(predicted);
     if row.of.verdict == Some(Judged::TooBusy) {
         return format!(
             "{begin}; the timer rule in force predicts {predicted}. This computer was too busy to tell more."
@@ -140,7 +137,7 @@ fn late(row: &Row<'_, Doctor>, all: &[Row<'_, Doctor>]) -> Option<Cell> {
     let alike = (all.iter()).filter(|other| other.of.asked_ns == row.of.asked_ns);
     let least = alike.filter_map(typical).fold(f64::INFINITY, f64::min);
     let ns = typical(row)?;
-    Some(Cell::from(units::duration(ns)).signed((ns <= least).then_some('*')))
+    Some(Cell::from(units::lateness(ns)).signed((ns <= least).then_some('*')))
 }
 
 pub(super) fn watch(run: &Run) -> Option<Verdict> {
@@ -311,6 +308,23 @@ mod tests {
         );
         assert_eq!(verdict.next, "Next:");
         assert_eq!(verdict.line.as_deref(), Some("timeBeginPeriod(1);"));
+    }
+
+    #[test]
+    fn a_wait_that_ends_before_its_time_is_early_in_every_column() {
+        let mut run = diagnosed(Some(Judged::Agrees), vec![]);
+        run.results[0].late_ns = Late::of(&[-14; 40]);
+        run.results[0].predicted_late_ns = Some(-14);
+        let verdict = doctor(&run).unwrap();
+        let text = verdict.text(80);
+        assert!(text.contains("ends 14 ns early in the median"), "{text}");
+        assert!(
+            text.contains("predicts 14 ns early, and that agrees"),
+            "{text}"
+        );
+        let row = &verdict.overview.unwrap().rows[0];
+        assert_eq!(row[1..3], ["14 ns early", "* 14 ns early"]);
+        assert!(!text.contains("-14 ns"), "{text}");
     }
 
     #[test]

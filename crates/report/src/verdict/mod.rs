@@ -64,6 +64,15 @@ pub(crate) fn of_run<R: RunRow>(run: &Run<R>, mut verdict: Verdict) -> Verdict {
         }
         None => {}
     }
+    let evidence = &run.machine.evidence;
+    verdict
+        .sentences
+        .extend(evidence.iter().take(MODELS).cloned());
+    if evidence.len() > MODELS {
+        let more = evidence.len() - MODELS;
+        let more = format!("On what {more} more models rest: --full.");
+        verdict.sentences.push(more);
+    }
     if let Some((first, others)) = run.warnings.split_first() {
         let n = others.len();
         let more = prose::when(n > 0, || format!(" ({n} more: --full)"));
@@ -77,6 +86,9 @@ pub(crate) fn of_run<R: RunRow>(run: &Run<R>, mut verdict: Verdict) -> Verdict {
     }
     verdict.cut()
 }
+
+/// Of how many kinds of models it is said on what they rest.
+const MODELS: usize = 2;
 
 /// No sentence that is made here is longer, in characters, and no name in a table: a file may
 /// have some.
@@ -121,11 +133,16 @@ type Rule = fn(&Run) -> Option<Verdict>;
 /// What the first says that knows of anything, and of what the others say a sentence each, as
 /// far as there is room above the table.
 fn first_of(run: &Run, rules: &[Rule]) -> Option<Verdict> {
-    const SENTENCES: usize = 4;
+    // On a model another says on what that rests.
+    let most = if run.machine.evidence.is_empty() {
+        4
+    } else {
+        3
+    };
     let mut told = rules.iter().filter_map(|rule| rule(run));
     let mut first = told.next()?;
     for other in told {
-        if first.sentences.len() < SENTENCES {
+        if first.sentences.len() < most {
             first.sentences.extend(other.sentences.into_iter().next());
         }
     }

@@ -2,9 +2,10 @@
 
 use std::sync::LazyLock;
 
-use punctual_core::Nanos;
 use serde::Deserialize;
 
+use super::evidence::{Compared, Part};
+use super::idle::{self, IdleTable};
 use super::parameters::{Confidence, Parameter, Parameters};
 use super::{AnyRule, Scheduling, Steal};
 use crate::clock::Time;
@@ -45,6 +46,7 @@ struct File {
     computer: Vec<Parameter>,
     different: Vec<Different>,
     idle: Vec<IdleTable>,
+    compared: Vec<Compared>,
 }
 
 #[derive(Deserialize)]
@@ -95,13 +97,18 @@ impl File {
                 ..*parameter
             })
         };
-        let all = own.iter().copied().chain(scheduler).chain(&self.computer);
+        let decides = |part: Part| move |parameter: Parameter| Parameter { part, ..parameter };
+        let own_count = own.len();
+        let own = own.into_iter().map(here);
+        let load = scheduler.iter().map(here).map(decides(Part::Load));
+        let computer = self.computer.iter().map(here).map(decides(Part::Computer));
+        let all = own.chain(load).chain(computer);
         Known {
             name,
             what,
             of,
-            parameters: Parameters::at_defaults(all.map(here)),
-            own: own.len(),
+            parameters: Parameters::at_defaults(all),
+            own: own_count,
             of_scheduler: scheduler.len(),
         }
     }
@@ -115,6 +122,13 @@ impl Known {
     /// Its parameters at their defaults: the rule's own, its scheduler's, then the computer's.
     pub fn parameters(&self) -> Parameters {
         self.parameters.clone()
+    }
+
+    /// With which computers the models of this OS were compared.
+    pub(super) fn compared(&self) -> &'static Compared {
+        let mut all = FILE.compared.iter();
+        let found = all.find(|compared| compared.of == os_name(self.name));
+        found.expect("the tests look for it")
     }
 
     pub(super) fn build(&self, parameters: &Parameters) -> AnyRule {
@@ -157,59 +171,14 @@ static FILE: LazyLock<File> = LazyLock::new(|| {
     toml::from_str(include_str!("../../models.toml")).expect("the tests read this file")
 });
 
-/// An idle state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(from = "(&'static str, u64, u64)")]
-pub struct IdleState {
-    /// Its name.
-    pub name: &'static str,
-    /// From an interrupt to running.
-    pub exit_latency: Time,
-    /// It is entered for what is expected to last at least this long.
-    pub target_residency: Time,
-}
-
-/// Its name, and the two lengths in microseconds.
-impl From<(&'static str, u64, u64)> for IdleState {
-    fn from((name, exit_us, residency_us): (&'static str, u64, u64)) -> Self {
-        Self {
-            name,
-            exit_latency: Nanos::from_us(exit_us).into(),
-            target_residency: Nanos::from_us(residency_us).into(),
-        }
+/// The idle states that a name stands for, or that a text lists.
+pub(super) fn table(text: &'static str) -> IdleTable {
+    let known = FILE.idle.iter().find(|table| table.name == text);
+    match known {
+        Some(known) => known.clone(),
+        None if text == "none" => IdleTable::default(),
+        None => idle::own(text),
     }
-}
-
-/// The idle states of a computer, the shallowest first.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct IdleTable {
-    name: &'static str,
-    pub(crate) states: Vec<IdleState>,
-    pub(crate) power: Option<Power>,
-}
-
-/// What a core takes, in milliwatts.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Power {
-    /// While it runs, or is on its way out of an idle state.
-    pub(crate) awake: u64,
-    /// In each idle state.
-    pub(crate) idle: Vec<u64>,
-}
-
-/// No idle states.
-pub(super) static NONE: IdleTable = IdleTable {
-    name: "none",
-    states: Vec::new(),
-    power: None,
-};
-
-/// The table of a name.
-pub(super) fn table(name: &str) -> &'static IdleTable {
-    let mut tables = FILE.idle.iter();
-    tables.find(|table| table.name == name).unwrap_or(&NONE)
 }
 
 #[cfg(test)]
@@ -247,7 +216,7 @@ mod tests {
     fn every_table_of_idle_states_is_one() {
         let parameters = KNOWN[0].parameters();
         let idle = parameters.iter().find(|(p, _)| p.key == "idle").unwrap();
-        let super::super::Domain::Choice(["none", tables @ ..]) = idle.0.kind else {
+        let super::super::Domain::States(["none", tables @ ..]) = idle.0.kind else {
             panic!("{:?}", idle.0.kind);
         };
         assert!(tables.iter().all(|name| !table(name).states.is_empty()));

@@ -1,14 +1,20 @@
 //! Which computer to simulate: a timer rule, its parameters, CPUs and their
 //! scheduler, and what things cost.
 
+mod evidence;
+mod idle;
 mod known;
 mod parameters;
 mod scheduling;
 
-pub(crate) use known::IdleTable;
-pub use known::{IdleState, Known};
+pub use evidence::{Evidence, Part};
+pub use idle::IdleState;
+pub(crate) use idle::IdleTable;
+pub use known::Known;
 pub use parameters::{Confidence, Domain, Parameter, Parameters, Value};
 pub use scheduling::{Boosts, Fair, Parity, Quota, RealTimeLimit, Scheduling, Turns};
+
+use std::sync::Arc;
 
 use punctual_core::strategies::Defaults;
 use punctual_core::{Lateness, Method, Nanos};
@@ -27,7 +33,7 @@ pub struct Model {
     cpus: usize,
     /// Which CPUs are slower and save energy.
     pub(crate) efficient: Efficient,
-    pub(crate) idle: &'static IdleTable,
+    pub(crate) idle: Arc<IdleTable>,
     pub(crate) clock_step: Nanos,
     pub(crate) frozen: Vec<(Time, Time)>,
     pub(crate) stalls: Vec<(Time, Time)>,
@@ -203,7 +209,7 @@ impl Model {
                 from: (cpus - efficient) as usize,
                 speed: parameters.count("efficient_speed"),
             },
-            idle: known::table(parameters.choice("idle")),
+            idle: Arc::new(known::table(parameters.choice("idle"))),
             steal: known.steal(&parameters),
             ..Self::plain(full_name, known.build(&parameters), parameters)
         })
@@ -412,7 +418,7 @@ impl Model {
             },
             scheduling: Scheduling::Unlimited,
             cpus: 0,
-            idle: &known::NONE,
+            idle: Arc::default(),
             clock_step: Nanos::new(1),
             frozen: vec![],
             stalls: vec![],
@@ -458,6 +464,10 @@ mod tests {
             ("linux,hz=300,nohz=full", "linux,hz=300,nohz=full"),
             ("macos,tier=none", "macos,tier=none"),
             ("wine,hz=1000", "wine,hz=1000"),
+            (
+                "linux,idle=C1:1:1/C6:170:600",
+                "linux,idle=C1:1:1/C6:170:600",
+            ),
         ] {
             assert_eq!(Model::parse(text).unwrap().name(), name);
         }
@@ -476,6 +486,7 @@ mod tests {
             "linux,slack=9999s",
             "linux,cpus=0",
             "linux,idle=alpha",
+            "linux,idle=C6:170:600/C1:1:1",
             "linux,hz=200",
             "macos,slack=1us",
             "macos,idle_level=129",

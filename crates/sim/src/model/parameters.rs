@@ -5,6 +5,9 @@ use std::fmt;
 use punctual_core::Nanos;
 use serde::Deserialize;
 
+use super::Part;
+use super::idle;
+
 /// Something that can be set about a model.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,6 +26,9 @@ pub struct Parameter {
     pub confidence: Confidence,
     /// Where the default comes from.
     pub source: &'static str,
+    /// What it decides.
+    #[serde(default)]
+    pub part: Part,
 }
 
 /// What values a parameter can have.
@@ -35,6 +41,8 @@ pub enum Domain {
     Count(u64, u64),
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// One of these words, or idle states of one's own.
+    States(&'static [&'static str]),
 }
 
 /// As it writes itself.
@@ -46,8 +54,19 @@ impl From<&'static str> for Domain {
         match (counts, lengths) {
             (Some((min, max)), _) => Self::Count(min, max),
             (None, Some((min, max))) => Self::Length(min, max),
-            // The models are read once.
-            (None, None) => Self::Choice(text.split(", ").collect::<Vec<_>>().leak()),
+            (None, None) => {
+                let (words, has_states) = match text.strip_suffix(", or states") {
+                    Some(words) => (words, true),
+                    None => (text, false),
+                };
+                // The models are read once.
+                let words = words.split(", ").collect::<Vec<_>>().leak();
+                if has_states {
+                    Self::States(words)
+                } else {
+                    Self::Choice(words)
+                }
+            }
         }
     }
 }
@@ -59,6 +78,7 @@ impl fmt::Display for Domain {
             Self::Length(min, max) => write!(f, "{} to {}", min.exact(), max.exact()),
             Self::Count(min, max) => write!(f, "{min} to {max}"),
             Self::Choice(words) => f.write_str(&words.join(", ")),
+            Self::States(words) => write!(f, "{}, or {}", words.join(", "), idle::SYNTAX),
         }
     }
 }
@@ -133,13 +153,26 @@ impl Parameter {
                 .ok_or_else(|| {
                     format!("`{key}={text}`: it can be a whole number from {min} to {max}")
                 }),
-            Domain::Choice(words) => words
-                .iter()
-                .find(|word| **word == text)
-                .map(|word| Value::Choice(word))
-                .ok_or_else(|| format!("`{key}={text}`: it can be {}", words.join(", "))),
+            Domain::Choice(words) => {
+                word(words, text).ok_or_else(|| format!("`{key}={text}`: it can be {}", self.kind))
+            }
+            Domain::States(words) => {
+                let own = || text.contains(':').then(|| idle::read(text));
+                match word(words, text)
+                    .map(Ok)
+                    .or_else(|| Some(own()?.map(Value::Choice)))
+                {
+                    Some(value) => value.map_err(|why| format!("`{key}={text}`: {why}")),
+                    None => Err(format!("`{key}={text}`: it can be {}", self.kind)),
+                }
+            }
         }
     }
+}
+
+fn word(words: &'static [&'static str], text: &str) -> Option<Value> {
+    let found = words.iter().find(|word| **word == text);
+    found.map(|word| Value::Choice(word))
 }
 
 /// The parameters of a model with their values, in the order in which they are

@@ -93,6 +93,8 @@ pub enum Turns {
 /// What Windows gives to threads that waited, and to the process in the foreground.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Boosts {
+    /// How long the turn of a raised thread is.
+    pub tick: Time,
     /// The levels of priority for a wait that an event ended.
     pub by_event: usize,
     /// The levels for any wait in the foreground.

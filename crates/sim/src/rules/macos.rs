@@ -34,33 +34,64 @@ use crate::timers::Timers;
 /// (`interrupts`). They come independently of each other here; those that find no timer in its
 /// window are not simulated, nor counted.
 ///
+/// The class follows from the QoS of the thread (`thread_qos_policy_params`, osfmk/kern/
+/// thread_policy.c). A thread that a program starts and whose QoS it leaves alone is `LEGACY`:
+/// tier 1, 25 %. The first thread of an app is user-interactive (`task_compute_main_thread_qos`,
+/// osfmk/kern/task_policy.c): tier 0, 12.5 %. Here a process that has a window is an app. What is
+/// started from an app, such as the programs of a terminal, inherits that (`task_policy_create`);
+/// here its first thread says so itself, with `Priority::Interactive`.
+///
 /// A process that nobody sees or hears naps (App Nap): all its timers are of the class that
 /// `app_nap` says, and its threads matter no more than `MAXPRI_SUPPRESSED` (XNU, osfmk/kern/
 /// sched.h). The system decides that by more than what is seen and heard, and not at once
 /// (Apple, Energy Efficiency Guide for Mac Apps, "Extend App Nap"); here it does at once.
+/// Its timers have a queue of their own, which the interrupts by others do not look at:
+/// `nap_look` says how often somebody does. That there is such a queue is inferred from how late
+/// they were measured (confidence C).
 #[derive(Clone, Debug)]
 pub struct MacOs {
     /// What an ordinary thread is.
     ordinary: Class,
-    /// What those of a process that naps are.
-    napping: Class,
+    /// What those of a process that naps are, if any does.
+    napping: Option<Class>,
     /// Of 128.
     idle_level: u64,
-    /// From one interrupt of a CPU by others to the next on average, if there are any.
-    others: Option<Time>,
-    priorities: Vec<Priority>,
-    process_of: Vec<ProcessId>,
-    naps: Vec<bool>,
-    timers: SoftHard,
-    /// The next interrupt of each CPU by others that matters.
-    noise: Vec<Noise>,
+    threads: Vec<Thread>,
+    processes: Vec<Process>,
+    /// The timers of processes that are awake, and of those that nap.
+    queues: [Queue; 2],
     /// The next interrupt of each CPU that expires a timer.
     next: Timers<Time>,
     /// When that is.
     next_on: Vec<Option<Time>>,
 }
 
-/// An interrupt by others: the first after an instant.
+#[derive(Clone, Copy, Debug)]
+struct Thread {
+    process: ProcessId,
+    /// What its program asked for.
+    priority: Option<Priority>,
+    /// Whether its process began with it.
+    is_first: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Process {
+    has_window: bool,
+    naps: bool,
+}
+
+/// Timers, and what else looks at them besides interrupts of their own.
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    timers: SoftHard,
+    /// From one look by others at those of a CPU to the next on average, if there is any.
+    others: Option<Time>,
+    /// The next look by others at those of each CPU that matters.
+    noise: Vec<Noise>,
+}
+
+/// A look by others: the first after an instant.
 #[derive(Clone, Copy, Debug, Default)]
 struct Noise {
     after: Time,
@@ -116,22 +147,25 @@ impl MacOs {
         };
         let ordinary = tier("tier").unwrap_or(NO_TIER);
         let second = Time::from_ns(1_000_000_000);
+        let others = match parameters.count("interrupts") {
+            0 => None,
+            interrupts => Some(Time::from_thirds(second.as_thirds() / interrupts)),
+        };
+        let nap_look = Time::from(parameters.length("nap_look"));
+        let naps = Some(nap_look).filter(|look| *look > Time::ZERO);
         Self {
             ordinary,
             napping: match parameters.choice("app_nap") {
-                "deep" => DEEP,
-                _ => tier("app_nap").unwrap_or(ordinary),
+                "deep" => Some(DEEP),
+                _ => tier("app_nap"),
             },
             idle_level: parameters.count("idle_level"),
-            others: match parameters.count("interrupts") {
-                0 => None,
-                interrupts => Some(Time::from_thirds(second.as_thirds() / interrupts)),
-            },
-            priorities: Vec::new(),
-            process_of: Vec::new(),
-            naps: Vec::new(),
-            timers: SoftHard::default(),
-            noise: Vec::new(),
+            threads: Vec::new(),
+            processes: Vec::new(),
+            queues: [others, naps].map(|others| Queue {
+                others,
+                ..Queue::default()
+            }),
             next: Timers::default(),
             next_on: Vec::new(),
         }
@@ -146,15 +180,30 @@ impl MacOs {
         }
     }
 
+    /// What the timers of a thread are if its process naps.
+    fn napping(&self, thread: ThreadId) -> Option<Class> {
+        let Thread {
+            process, priority, ..
+        } = self.threads[thread];
+        let naps = self.processes[process].naps && priority != Some(Priority::RealTime);
+        self.napping.filter(|_| naps)
+    }
+
     fn class(&self, thread: ThreadId) -> Class {
-        match self.priorities[thread] {
-            Priority::RealTime => REAL_TIME,
-            _ if self.naps[self.process_of[thread]] => self.napping,
-            Priority::Background => BACKGROUND,
-            Priority::Utility => TIERS[3],
-            Priority::Normal => self.ordinary,
-            Priority::Interactive => TIERS[0],
-        }
+        let Thread {
+            process,
+            priority,
+            is_first,
+        } = self.threads[thread];
+        let is_of_app = is_first && self.processes[process].has_window;
+        self.napping(thread).unwrap_or(match priority {
+            Some(Priority::RealTime) => REAL_TIME,
+            Some(Priority::Background) => BACKGROUND,
+            Some(Priority::Utility) => TIERS[3],
+            Some(Priority::Interactive) => TIERS[0],
+            None if is_of_app => TIERS[0],
+            Some(Priority::Normal) | None => self.ordinary,
+        })
     }
 
     /// How far the hard expiry is behind the soft one.
@@ -167,30 +216,14 @@ impl MacOs {
     }
 
     /// Finds out anew when a CPU has its next interrupt that expires a timer. Without `random`
-    /// nothing is drawn: an interrupt by others may then be one that finds no timer.
-    fn refresh(&mut self, cpu: usize, now: Time, random: Option<&mut Random>) {
+    /// nothing is drawn: a look by others may then be one that finds no timer.
+    fn refresh(&mut self, cpu: usize, now: Time, mut random: Option<&mut Random>) {
         if self.next_on.len() <= cpu {
             self.next_on.resize(cpu + 1, None);
-            self.noise.resize(cpu + 1, Noise::default());
         }
-        let next = self.timers.front(cpu).map(|(hard, soft)| {
-            let from = soft.max(now);
-            let noise = &mut self.noise[cpu];
-            if let (Some(mean), Some(random)) = (self.others, random)
-                && !(noise.after..=noise.at).contains(&from)
-            {
-                // What was before does not matter to what comes independently.
-                *noise = Noise {
-                    after: from,
-                    at: from + random.exponential(mean),
-                };
-            }
-            if self.others.is_some() {
-                hard.min(noise.at)
-            } else {
-                hard
-            }
-        });
+        let queues = self.queues.iter_mut();
+        let nexts = queues.filter_map(|queue| queue.next(cpu, now, random.as_deref_mut()));
+        let next = nexts.min();
         if next != self.next_on[cpu] {
             self.next_on[cpu] = next;
             self.next.remove(cpu);
@@ -198,6 +231,38 @@ impl MacOs {
                 self.next.insert(cpu, at);
             }
         }
+    }
+}
+
+impl Queue {
+    /// When a timer of a CPU goes off next.
+    fn next(&mut self, cpu: usize, now: Time, random: Option<&mut Random>) -> Option<Time> {
+        let (hard, soft) = self.timers.front(cpu)?;
+        let Some(mean) = self.others else {
+            return Some(hard);
+        };
+        if self.noise.len() <= cpu {
+            self.noise.resize(cpu + 1, Noise::default());
+        }
+        let from = soft.max(now);
+        let noise = &mut self.noise[cpu];
+        if let Some(random) = random
+            && !(noise.after..=noise.at).contains(&from)
+        {
+            // What was before does not matter to what comes independently.
+            *noise = Noise {
+                after: from,
+                at: from + random.exponential(mean),
+            };
+        }
+        Some(hard.min(noise.at))
+    }
+
+    /// Whether an interrupt of a CPU at `now` looks at its timers.
+    fn is_looked_at(&self, cpu: usize, now: Time) -> bool {
+        let is_due = |(hard, _): (Time, Time)| hard <= now;
+        let noise = self.noise.get(cpu);
+        self.timers.front(cpu).is_some_and(is_due) || noise.is_some_and(|noise| noise.at == now)
     }
 }
 
@@ -245,12 +310,16 @@ impl Rule for MacOs {
         let request = &units::in_units(request, unit(request.method));
         let hard = request.due + self.slop(request);
         let (cpu, thread) = (request.cpu, request.thread);
-        self.timers.arm(cpu, thread, hard, request.due);
+        let naps = self.napping(thread).is_some();
+        self.queues[usize::from(naps)]
+            .timers
+            .arm(cpu, thread, hard, request.due);
         self.refresh(cpu, request.now, Some(random));
     }
 
     fn disarm(&mut self, thread: ThreadId) {
-        if let Some(cpu) = self.timers.disarm(thread) {
+        let mut queues = self.queues.iter_mut();
+        if let Some(cpu) = queues.find_map(|queue| queue.timers.disarm(thread)) {
             self.refresh(cpu, Time::ZERO, None);
         }
     }
@@ -270,7 +339,11 @@ impl Rule for MacOs {
         random: &mut Random,
         expired: &mut Vec<Expired>,
     ) {
-        self.timers.interrupt(cpu, now, expired);
+        let [awake, napping] = &mut self.queues;
+        awake.timers.interrupt(cpu, now, expired);
+        if napping.is_looked_at(cpu, now) {
+            napping.timers.interrupt(cpu, now, expired);
+        }
         self.refresh(cpu, now, Some(random));
     }
 
@@ -298,10 +371,15 @@ impl Rule for MacOs {
 
     fn set(&mut self, thread: ThreadId, process: ProcessId, setting: Setting, _: Time) -> Answer {
         match setting {
-            Setting::Priority(priority) => self.priorities[thread] = priority,
+            Setting::Priority(priority) => self.threads[thread].priority = Some(priority),
             Setting::Window {
                 visible, audible, ..
-            } => self.naps[process] = !visible && !audible,
+            } => {
+                self.processes[process] = Process {
+                    has_window: true,
+                    naps: !visible && !audible,
+                }
+            }
             _ => {}
         }
         Answer::Accepted
@@ -311,16 +389,20 @@ impl Rule for MacOs {
     /// (eclecticlight.co, 2022-03-17). That file has those of utility there too, but lets the
     /// performance controller decide otherwise, and they were seen on any core.
     fn saves_energy(&self, thread: ThreadId, _: ProcessId) -> bool {
-        self.priorities[thread] == Priority::Background
+        self.threads[thread].priority == Some(Priority::Background)
     }
 
     /// A new thread is an ordinary one, whatever its creator is.
     fn created(&mut self, _: ThreadId, process: ProcessId, _: Option<(ThreadId, SpawnKind)>) {
-        self.priorities.push(Priority::Normal);
-        self.process_of.push(process);
-        if self.naps.len() <= process {
-            self.naps.resize(process + 1, false);
+        let is_first = self.processes.len() <= process;
+        if is_first {
+            self.processes.resize(process + 1, Process::default());
         }
+        self.threads.push(Thread {
+            process,
+            priority: None,
+            is_first,
+        });
     }
 }
 
@@ -336,7 +418,8 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn macos(given: &str) -> MacOs {
-        let given = ["interrupts=0", given].join(if given.is_empty() { "" } else { "," });
+        let given =
+            ["interrupts=0,nap_look=0ns", given].join(if given.is_empty() { "" } else { "," });
         let mut macos = MacOs::new(&testing::parameters("macos", &given));
         macos.created(0, 0, None);
         macos
@@ -480,12 +563,13 @@ mod tests {
             ("app_nap=deep", 11_000_000),
             ("app_nap=5", 1_001_000),
             ("app_nap=3", 1_075_000),
-            ("app_nap=off", 1_005_000),
+            ("app_nap=off", 1_001_000),
         ] {
             let mut macos = macos(given);
             for (setting, want) in [
-                (window(true, false), 1_005_000),
-                (window(false, true), 1_005_000),
+                // The first thread of an app.
+                (window(true, false), 1_001_000),
+                (window(false, true), 1_001_000),
                 (window(false, false), want),
                 (Setting::Priority(Priority::RealTime), 1_000_000),
             ] {
@@ -493,6 +577,64 @@ mod tests {
                 let got = lasts(&mut macos, 1_000_000);
                 assert_eq!(got, want, "{given}, {setting:?}");
             }
+        }
+    }
+
+    #[test]
+    fn the_first_thread_of_an_app_is_interactive_until_it_says_otherwise() {
+        let mut macos = macos("");
+        macos.created(1, 0, Some((0, SpawnKind::Thread)));
+        macos.created(2, 1, None);
+        set(
+            &mut macos,
+            Setting::Window {
+                visible: true,
+                foreground: false,
+                audible: false,
+            },
+        );
+        for (thread, want) in [(0, 1_125), (1, 1_250), (2, 1_250)] {
+            let at = fires(&mut macos, request(thread, Method::MachWaitUntil, 0, MS));
+            assert_eq!(at, Time::from_ns(want * US), "{thread}");
+        }
+        set(&mut macos, Setting::Priority(Priority::Normal));
+        assert_eq!(lasts(&mut macos, 1_000), 1_250);
+    }
+
+    /// A look in 5 s and a limit of 10 s: 5 (1 - exp(-2)) s.
+    #[test]
+    fn what_ends_the_waits_of_others_does_not_look_at_those_of_who_naps() {
+        let mut macos = MacOs::new(&testing::parameters("macos", ""));
+        macos.created(0, 0, None);
+        let hidden = Setting::Window {
+            visible: false,
+            foreground: false,
+            audible: false,
+        };
+        set(&mut macos, hidden);
+        let late = late_on_average(&mut macos, 1_000) / 1_000;
+        assert!(late.abs_diff(4_323) <= 100, "{late} ms");
+        // One that is awake has the interrupts of others, and they leave it alone.
+        macos.created(1, 1, None);
+        let napping = request(0, Method::MachWaitUntil, 0, MS);
+        let mut random = Random::new(1);
+        macos.arm(&napping, &mut random);
+        for _ in 0..1_000 {
+            let now = macos.next_interrupt().map_or(Time::ZERO, |(at, _)| at);
+            if now > Time::from_ns(MS) {
+                break;
+            }
+            macos.arm(
+                &Request {
+                    thread: 1,
+                    ..napping
+                },
+                &mut random,
+            );
+            let (at, _) = macos.next_interrupt().unwrap();
+            let mut expired = Vec::new();
+            macos.interrupt(0, at, &mut random, &mut expired);
+            assert!(expired.iter().all(|expired| expired.thread == 1));
         }
     }
 

@@ -116,21 +116,21 @@ impl Scheduler {
 
     /// A thread that was asleep, or is new, is ready, and no CPU is free for
     /// it.
-    pub(crate) fn woken(&mut self, candidate: Candidate) -> Woken {
+    pub(crate) fn woken(&mut self, candidate: Candidate, now: Time) -> Woken {
         match self {
             Self::Unlimited => Woken::Waits,
             Self::Quantum(scheduler) => scheduler
-                .woken(candidate)
+                .woken(candidate, now)
                 .map_or(Woken::Waits, Woken::Takes),
             Self::Fair(scheduler) => scheduler.woken(candidate),
         }
     }
 
     /// The thread that runs on `cpu` lost it and stays ready.
-    pub(crate) fn requeue(&mut self, candidate: Candidate) {
+    pub(crate) fn requeue(&mut self, candidate: Candidate, now: Time) {
         match self {
             Self::Unlimited => {}
-            Self::Quantum(scheduler) => scheduler.requeue(candidate),
+            Self::Quantum(scheduler) => scheduler.requeue(candidate, now),
             Self::Fair(scheduler) => scheduler.requeue(candidate),
         }
     }
@@ -151,16 +151,23 @@ impl Scheduler {
         self.fair().is_none_or(|fair| fair.admits(candidate, now))
     }
 
-    /// When threads that wait for time have some again, to be asked for once
+    /// When the ready threads are looked at next: threads of a group that waits for time have some
+    /// again, or those that have starved are raised. It is asked again once
     /// [`replenish`](Self::replenish) was told of the last; `None` while none is due anew.
     pub(crate) fn replenishes_at(&mut self, now: Time) -> Option<Time> {
-        self.fair()?.replenishes_at(now)
+        match self {
+            Self::Unlimited => None,
+            Self::Quantum(scheduler) => scheduler.looks_at(now),
+            Self::Fair(scheduler) => scheduler.replenishes_at(now),
+        }
     }
 
-    /// A period begins: who waited for time may run again.
+    /// A period begins: threads that waited for time, or have starved, may run.
     pub(crate) fn replenish(&mut self, now: Time) {
-        if let Self::Fair(scheduler) = self {
-            scheduler.replenish(now);
+        match self {
+            Self::Unlimited => {}
+            Self::Quantum(scheduler) => scheduler.look(now),
+            Self::Fair(scheduler) => scheduler.replenish(now),
         }
     }
 

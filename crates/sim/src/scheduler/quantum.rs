@@ -17,13 +17,17 @@ use crate::rules::ThreadId;
 /// (confidence C). With it, a thread that wakes on a fully loaded Windows waits
 /// about one default tick, as measured (spin_sleep issue 22); for that also a
 /// quantum that is over while nobody waits stays so, and whoever comes then gets
-/// the CPU at the next tick.
+/// the CPU at the next tick. If it takes it at once, half a quantum is left to the other.
 ///
-/// On Windows a thread that waited is raised by some levels, of which each turn takes one away
-/// ([`Boosts`](crate::model::Boosts)), and the balance set manager raises a thread that has
-/// been ready for 4 s above the others, for a few quanta (Windows Internals, 7th edition,
-/// part 1, "Priority boosts for CPU starvation"; that it looks at each tick instead of once
-/// a second is a simplification, confidence C).
+/// On Windows a thread that waited is raised by some levels ([`Boosts`](crate::model::Boosts)).
+/// Its turn is one tick then. At its end the levels of the foreground go all at once, and those
+/// of an event one by one, a tick each ("Applying boosts", Windows Internals, 7th edition, part 1).
+///
+/// Once a second the balance set manager of Windows looks at 16 ready threads, and goes on from
+/// there the next time. Those that have been ready for 4 s it raises to level 15 for three quantum
+/// units, which are one tick, but no more than ten threads a pass ("Priority boosts for CPU
+/// starvation" there). In which order it looks at levels is not documented: the least important
+/// come first here (confidence D).
 ///
 /// On macOS the priorities are buckets, and each has a deadline: so long after somebody began to
 /// wait in it while nobody else did. When a quantum is over the bucket with the earliest
@@ -43,8 +47,6 @@ pub(crate) struct Quantum {
     queued: usize,
     running: Vec<Option<Running>>,
     threads: Vec<State>,
-    /// How long somebody ran on each CPU.
-    clocks: Vec<Time>,
     /// How long all CPUs together ran.
     ran: Time,
     /// By when each bucket is to have its turn, on the clock of `now`.
@@ -53,8 +55,10 @@ pub(crate) struct Quantum {
     /// not at all.
     shifts: [Option<u32>; BUCKETS],
     shifts_of: u64,
-    /// Who has starved, and is to run next.
-    starved: Option<ThreadId>,
+    /// When the balance set manager looks next, if a pass is planned.
+    pass: Option<Time>,
+    /// The thread at which its next pass begins.
+    next_looked_at: Option<ThreadId>,
 }
 
 /// What is known of a thread.
@@ -62,9 +66,13 @@ pub(crate) struct Quantum {
 struct State {
     /// What is left of its quantum, if it has begun one.
     left: Option<Time>,
-    /// By how many levels it is raised since it waited.
-    raised: usize,
-    /// What the clock of its CPU was when it was queued.
+    /// By how many levels an event raised it.
+    by_event: usize,
+    /// By how many levels its wait in the foreground raised it.
+    in_foreground: usize,
+    /// Whether it had starved, and is raised above the others for it.
+    has_starved: bool,
+    /// Since when it has been ready without running.
     since: Time,
     /// How much it ran while its bucket had as many threads as there are CPUs, or more, aged up
     /// to the tick of that number.
@@ -80,17 +88,24 @@ struct Running {
     is_boosted: bool,
 }
 
-/// After so long somebody who is ready has starved.
+/// A thread that has been ready for so long has starved.
 const STARVED: Time = Time::from_ns(4_000_000_000);
 
-/// For how many quanta it is raised then.
-const BOOST: u64 = 3;
+/// From one pass of the balance set manager to the next.
+const PASS: Time = Time::from_ns(1_000_000_000);
+
+/// How many threads a pass looks at, and how many it raises, at most.
+const LOOKED_AT: usize = 16;
+const RAISED: usize = 10;
+
+/// What is left of a turn that is over, but whose end nobody has looked at.
+const UNENDED: Time = Time::from_thirds(1);
 
 /// How many levels of priority there are.
 const LEVELS: usize = 16;
 
-/// Whoever has starved is above all others.
-const HIGHEST: usize = LEVELS;
+/// The level of a thread that has starved; on macOS no bucket is as high.
+const HIGHEST: usize = LEVELS - 1;
 
 /// On macOS a priority is a bucket.
 const BUCKETS: usize = Priority::ALL.len();
@@ -132,16 +147,16 @@ impl Quantum {
             queued: 0,
             running: vec![None; cpus],
             threads: Vec::new(),
-            clocks: vec![Time::ZERO; cpus],
             ran: Time::ZERO,
             deadlines: [Time::ZERO; BUCKETS],
             shifts: [None; BUCKETS],
             shifts_of: 0,
-            starved: None,
+            pass: None,
+            next_looked_at: None,
         }
     }
 
-    pub(super) fn woken(&mut self, candidate: Candidate) -> Option<usize> {
+    pub(super) fn woken(&mut self, candidate: Candidate, now: Time) -> Option<usize> {
         self.raise(&candidate);
         // The least important thread that runs gives way, and of several the
         // one on the CPU with the lowest number, but first where it ran last.
@@ -160,46 +175,79 @@ impl Quantum {
         match victim {
             Some((other, _, cpu)) if other < level => Some(cpu),
             _ => {
-                self.enqueue(candidate, false);
+                self.enqueue(candidate, false, now);
                 None
             }
         }
     }
 
-    pub(super) fn requeue(&mut self, candidate: Candidate) {
+    pub(super) fn requeue(&mut self, candidate: Candidate, now: Time) {
         let left = self.take(candidate.cpu);
         if left == Some(Time::ZERO) {
             self.state(candidate.thread).left = None;
-            self.enqueue(candidate, false);
+            self.enqueue(candidate, false, now);
         } else {
-            // It was driven away, and goes on with the rest of its quantum.
+            // It was driven away, and goes on with the rest of its quantum. Of a turn whose end
+            // nobody looked at half is left on average.
+            let half = Time::from_thirds(self.turn_of(&candidate).as_thirds() / 2);
+            let left = left.map(|left| if left == UNENDED { half } else { left });
             self.state(candidate.thread).left = left;
-            self.enqueue(candidate, true);
+            self.enqueue(candidate, true, now);
         }
+    }
+
+    /// When the balance set manager looks at the ready threads, unless that is planned already.
+    pub(super) fn looks_at(&mut self, now: Time) -> Option<Time> {
+        let has_passes = matches!(self.turns, Turns::AtTicks(_));
+        if !has_passes || self.pass.is_some() || !self.is_crowded() {
+            return None;
+        }
+        self.pass = Some(PASS.times(now.div(PASS) + 1));
+        self.pass
+    }
+
+    /// The balance set manager looks at some ready threads, and raises those that have starved.
+    pub(super) fn look(&mut self, now: Time) {
+        self.pass = None;
+        let ready = self.queues[..HIGHEST].iter().flatten();
+        let mut ready: Vec<Candidate> = ready.copied().collect();
+        let first = |c: &Candidate| Some(c.thread) == self.next_looked_at;
+        let from = ready.iter().position(first).unwrap_or(0);
+        ready.rotate_left(from);
+        let (mut looked_at, mut raised) = (0, 0);
+        for candidate in ready.iter().take(LOOKED_AT) {
+            if raised == RAISED {
+                break;
+            }
+            looked_at += 1;
+            if now - self.state(candidate.thread).since >= STARVED {
+                raised += 1;
+                self.remove(candidate.thread);
+                let left = Some(self.tick());
+                let state = self.state(candidate.thread);
+                (state.has_starved, state.left) = (true, left);
+                self.enqueue(*candidate, false, now);
+            }
+        }
+        let next = ready.get(looked_at).or(ready.first());
+        self.next_looked_at = next.map(|candidate| candidate.thread);
     }
 
     pub(super) fn next(&mut self, cpu: usize) -> Option<ThreadId> {
         let (level, place) = self.best(cpu)?;
         let candidate = self.unqueue(level, place);
         self.begin(candidate, cpu);
-        let raised_for = match self.turns {
-            Turns::AtTicks(_) => {
-                let starved = self.starved.take_if(|thread| *thread == candidate.thread);
-                starved.map(|_| BOOST)
+        if let Turns::Buckets { .. } = self.turns {
+            self.deadlines[level] = self.now() + LATENCY[level];
+            let above = &self.queues[level + 1..];
+            if above.iter().any(|queue| !queue.is_empty()) {
+                self.running[cpu] = Some(Running {
+                    candidate: Candidate { cpu, ..candidate },
+                    level: HIGHEST,
+                    left: self.turn_of(&candidate),
+                    is_boosted: true,
+                });
             }
-            Turns::Buckets { .. } => {
-                self.deadlines[level] = self.now() + LATENCY[level];
-                let above = &self.queues[level + 1..];
-                above.iter().any(|queue| !queue.is_empty()).then_some(1)
-            }
-        };
-        if let Some(quanta) = raised_for {
-            self.running[cpu] = Some(Running {
-                candidate: Candidate { cpu, ..candidate },
-                level: HIGHEST,
-                left: self.turn_of(&candidate).times(quanta),
-                is_boosted: true,
-            });
         }
         Some(candidate.thread)
     }
@@ -235,7 +283,6 @@ impl Quantum {
     }
 
     pub(super) fn ran(&mut self, cpu: usize, length: Time) {
-        self.clocks[cpu] = self.clocks[cpu] + length;
         let Some(running) = self.running[cpu] else {
             return;
         };
@@ -244,12 +291,15 @@ impl Quantum {
         let mut rest = length;
         let mut left = running.left;
         // While nobody waits, nobody looks at the ends of turns.
-        while rest >= left && !self.is_crowded() && self.lower(cpu) {
+        let is_alone = !self.is_crowded();
+        while rest >= left && is_alone && self.lower(cpu) {
             rest = rest - left;
             left = self.turn_of(&running.candidate);
         }
+        let is_kept = is_alone && matches!(self.turns, Turns::AtTicks(_));
+        let least = if is_kept { UNENDED } else { Time::ZERO };
         if let Some(running) = &mut self.running[cpu] {
-            running.left = left - rest;
+            running.left = (left - rest).max(least);
         }
     }
 
@@ -259,7 +309,7 @@ impl Quantum {
         if self.turns != (Turns::Buckets { decays: true }) || bucket == REAL_TIME {
             return;
         }
-        let tick = self.tick();
+        let tick = self.aging_tick();
         if self.shifts_of != tick {
             self.shifts_of = tick;
             let runs = |bucket| {
@@ -281,7 +331,7 @@ impl Quantum {
     /// What a thread used, as of now.
     fn usage(&self, thread: ThreadId) -> Time {
         let State { usage, aged, .. } = self.threads.get(thread).copied().unwrap_or_default();
-        let ticks = self.tick() - aged;
+        let ticks = self.aging_tick() - aged;
         // After so many, less than a nanosecond is left of anything.
         (0..ticks.min(100)).fold(usage, |usage, _| {
             Time::from_thirds(usage.as_thirds() / 8 * 5)
@@ -300,23 +350,27 @@ impl Quantum {
         })
     }
 
-    fn tick(&self) -> u64 {
+    fn aging_tick(&self) -> u64 {
         self.now().as_thirds() / TICK.as_thirds()
     }
 
-    /// Takes one level away from the thread of `cpu`, which waited, and begins another turn.
-    /// Whether it had one to lose.
+    /// Takes from the thread of `cpu` what one turn of a raised thread costs it, and begins another
+    /// turn. Whether it was raised.
     fn lower(&mut self, cpu: usize) -> bool {
         let Some(Running { candidate, .. }) = self.running[cpu] else {
             return false;
         };
         let state = self.state(candidate.thread);
-        if state.raised == 0 {
+        if !state.is_raised() {
             return false;
         }
-        state.raised -= 1;
+        state.by_event = match state.has_starved {
+            true => 0,
+            false => state.by_event.saturating_sub(1),
+        };
+        (state.has_starved, state.in_foreground) = (false, 0);
         let (level, left) = (self.level(&candidate), self.turn_of(&candidate));
-        if let Some(running) = self.running[cpu].as_mut().filter(|r| !r.is_boosted) {
+        if let Some(running) = &mut self.running[cpu] {
             (running.level, running.left) = (level, left);
         }
         true
@@ -337,12 +391,26 @@ impl Quantum {
             false => 0,
         };
         let state = self.state(candidate.thread);
-        state.raised = state.raised.max(by_event + in_foreground);
+        state.by_event = state.by_event.max(by_event);
+        state.in_foreground = in_foreground;
+        if by_event + in_foreground > 0 && !state.has_starved {
+            state.left = Some(boosts.tick);
+        }
+    }
+
+    /// How long the turn of a raised thread is.
+    fn tick(&self) -> Time {
+        match self.turns {
+            Turns::AtTicks(boosts) => boosts.tick,
+            Turns::Buckets { .. } => self.length,
+        }
     }
 
     /// How long a turn of this thread is.
     fn turn_of(&self, candidate: &Candidate) -> Time {
+        let state = self.threads.get(candidate.thread);
         match self.turns {
+            Turns::AtTicks(boosts) if state.is_some_and(State::is_raised) => boosts.tick,
             Turns::AtTicks(boosts) if candidate.is_in_foreground => {
                 self.length.times(boosts.turns_in_foreground)
             }
@@ -384,20 +452,21 @@ impl Quantum {
             if self.end_turn(cpu) {
                 return true;
             }
-        }
-        match self.starving(cpu) {
-            Some((Time::ZERO, thread)) => {
-                self.starved = Some(thread);
-                true
-            }
-            Some(_) => false,
-            None => {
-                let length = self.turn_of(&running.candidate);
-                let over = self.running[cpu].as_mut().filter(|_| is_over);
-                over.into_iter().for_each(|running| running.left = length);
-                false
+            let length = self.turn_of(&running.candidate);
+            if let Some(running) = &mut self.running[cpu] {
+                running.left = length;
             }
         }
+        self.is_outranked(cpu)
+    }
+
+    /// Whether somebody was raised above the thread of `cpu`, which keeps the rest of its turn.
+    fn is_outranked(&self, cpu: usize) -> bool {
+        let is_above = |(level, _): (usize, usize)| {
+            let running = self.running[cpu].as_ref();
+            running.is_some_and(|running| level > running.level)
+        };
+        matches!(self.turns, Turns::AtTicks(_)) && self.best(cpu).is_some_and(is_above)
     }
 
     pub(super) fn is_crowded(&self) -> bool {
@@ -414,11 +483,12 @@ impl Quantum {
             self.best(cpu)?;
             return Some(running.left);
         }
-        self.wanted_in(cpu).or_else(|| {
-            let (starved_in, _) = self.starving(cpu)?;
-            // Not later than its own quantum is over, as others may come that are its equals.
-            Some(starved_in.min(running.left).max(Time::from_ns(1)))
-        })
+        if self.is_outranked(cpu) {
+            return Some(Time::ZERO);
+        }
+        let thread = running.candidate.thread;
+        let is_raised = self.threads.get(thread).is_some_and(State::is_raised);
+        self.wanted_in(cpu).or(is_raised.then_some(running.left))
     }
 
     /// When somebody whose turn it is then takes the CPU.
@@ -456,22 +526,6 @@ impl Quantum {
         Time::from_thirds(self.ran.as_thirds() / self.running.len() as u64)
     }
 
-    /// Who has waited longest for `cpu` while the more important ran, and in what time it
-    /// has starved.
-    fn starving(&self, cpu: usize) -> Option<(Time, ThreadId)> {
-        let can_be =
-            |running: &Running| matches!(self.turns, Turns::AtTicks(_)) && !running.is_boosted;
-        let running = self.running[cpu].filter(can_be)?;
-        let lower = &self.queues[..running.level];
-        let first = lower.iter().filter_map(|queue| {
-            let candidate = queue.iter().find(|c| c.may_run_on(cpu))?;
-            let since = self.threads.get(candidate.thread)?.since;
-            let waited = self.clocks[home(candidate)] - since;
-            Some((STARVED - waited, candidate.thread))
-        });
-        first.min()
-    }
-
     /// Ends the turn of the thread of `cpu` if it is somebody else's.
     pub(super) fn end_turn(&mut self, cpu: usize) -> bool {
         let is_wanted = self.wanted_in(cpu).is_some();
@@ -498,16 +552,9 @@ impl Quantum {
             Some((level, place))
         });
         match self.turns {
-            Turns::AtTicks(_) => self.place_of_starved(cpu).or_else(|| firsts.next()),
+            Turns::AtTicks(_) => firsts.next(),
             Turns::Buckets { .. } => firsts.min_by_key(|(level, _)| self.deadline(*level)),
         }
-    }
-
-    fn place_of_starved(&self, cpu: usize) -> Option<(usize, usize)> {
-        let starved = self.starved?;
-        let is_it = |c: &Candidate| c.thread == starved && c.may_run_on(cpu);
-        let mut queues = self.queues.iter().enumerate();
-        queues.find_map(|(level, queue)| Some((level, queue.iter().position(is_it)?)))
     }
 
     /// The level of a thread.
@@ -517,19 +564,20 @@ impl Quantum {
     fn level(&self, candidate: &Candidate) -> usize {
         let priority = candidate.priority as usize;
         match self.turns {
-            Turns::AtTicks(_) => {
-                let state = self.threads.get(candidate.thread);
-                let raised = state.map_or(0, |state| state.raised);
-                ([1, 7, 8, 9, 15][priority] + raised).min(LEVELS - 1)
-            }
+            Turns::AtTicks(_) => match self.threads.get(candidate.thread) {
+                Some(state) if state.has_starved => HIGHEST,
+                state => {
+                    let raised = state.map_or(0, |state| state.by_event + state.in_foreground);
+                    ([1, 7, 8, 9, 15][priority] + raised).min(HIGHEST)
+                }
+            },
             Turns::Buckets { .. } => priority,
         }
     }
 
     /// From now on a thread waits: behind its equals, or before them.
-    fn enqueue(&mut self, candidate: Candidate, is_first: bool) {
-        let since = self.clocks[home(&candidate)];
-        self.state(candidate.thread).since = since;
+    fn enqueue(&mut self, candidate: Candidate, is_first: bool, now: Time) {
+        self.state(candidate.thread).since = now;
         let level = self.level(&candidate);
         if matches!(self.turns, Turns::Buckets { .. }) && self.queues[level].is_empty() {
             self.deadlines[level] = self.now() + LATENCY[level];
@@ -561,9 +609,11 @@ impl Quantum {
     }
 }
 
-/// By whose clock a thread waits: while it does, somebody runs there.
-fn home(candidate: &Candidate) -> usize {
-    candidate.pinned.unwrap_or(candidate.from)
+impl State {
+    /// Whether it matters more for now than its priority says.
+    fn is_raised(&self) -> bool {
+        self.has_starved || self.by_event + self.in_foreground > 0
+    }
 }
 
 #[cfg(test)]
@@ -596,6 +646,7 @@ mod tests {
     }
 
     const BOOSTS: Boosts = Boosts {
+        tick: Time::from_ns(50),
         by_event: 1,
         in_foreground: 2,
         turns_in_foreground: 3,
@@ -607,13 +658,13 @@ mod tests {
         let [a, b] = [0, 1].map(|thread| candidate(thread, Priority::Normal));
         quantum.runs(a, 0);
         assert_eq!(quantum.turn_left(0), None);
-        assert_eq!(quantum.woken(b), None);
+        assert_eq!(quantum.woken(b, Time::ZERO), None);
         quantum.ran(0, ns(60));
         assert_eq!(quantum.turn_left(0), Some(ns(40)));
         assert!(!quantum.turn_is_over(0));
         quantum.ran(0, ns(40));
         assert!(quantum.turn_is_over(0));
-        quantum.requeue(a);
+        quantum.requeue(a, Time::ZERO);
         assert_eq!(quantum.next(0), Some(1));
         assert_eq!(quantum.turn_left(0), Some(ns(100)));
     }
@@ -627,13 +678,13 @@ mod tests {
         ];
         quantum.runs(a, 0);
         quantum.ran(0, ns(30));
-        assert_eq!(quantum.woken(b), Some(0));
-        quantum.requeue(a);
+        assert_eq!(quantum.woken(b, Time::ZERO), Some(0));
+        quantum.requeue(a, Time::ZERO);
         quantum.runs(b, 0);
         assert_eq!(quantum.turn_left(0), None);
         quantum.left(0);
         assert_eq!(quantum.next(0), Some(0));
-        quantum.woken(candidate(2, Priority::Normal));
+        quantum.woken(candidate(2, Priority::Normal), Time::ZERO);
         assert_eq!(quantum.turn_left(0), Some(ns(70)));
     }
 
@@ -641,7 +692,7 @@ mod tests {
     fn another_priority_leaves_the_quantum_as_it_is() {
         let mut quantum = Quantum::new(ns(100), MACOS, 1);
         quantum.runs(candidate(0, Priority::Normal), 0);
-        quantum.woken(candidate(1, Priority::Normal));
+        quantum.woken(candidate(1, Priority::Normal), Time::ZERO);
         quantum.ran(0, ns(30));
         assert!(!quantum.changed(candidate(0, Priority::Normal)));
         assert_eq!(quantum.turn_left(0), Some(ns(70)));
@@ -652,27 +703,71 @@ mod tests {
     }
 
     #[test]
-    fn who_has_starved_on_windows_is_raised_for_a_few_quanta() {
-        let mut quantum = windows(Boosts::default());
+    fn who_has_starved_on_windows_is_raised_for_one_tick_in_a_pass_each_second() {
+        let mut quantum = windows(BOOSTS);
         let [hog, low] = [
             candidate(0, Priority::Normal),
             candidate(1, Priority::Background),
         ];
         quantum.runs(hog, 0);
-        assert_eq!(quantum.woken(low), None);
-        quantum.ran(0, STARVED - ns(10));
-        assert!(!quantum.turn_is_over(0));
-        quantum.ran(0, ns(10));
+        assert_eq!(quantum.woken(low, ns(1)), None);
+        let second = |n: u64| PASS.times(n);
+        // A pass is planned once, and the next after it.
+        assert_eq!(quantum.looks_at(ns(1)), Some(second(1)));
+        assert_eq!(quantum.looks_at(ns(2)), None);
+        for n in 1..=4 {
+            quantum.look(second(n));
+            assert_eq!(quantum.looks_at(second(n)), Some(second(n + 1)), "{n}");
+            // At the fourth it has been ready for 1 ns less than 4 s.
+            assert_eq!(quantum.turn_left(0), None, "{n}");
+        }
+        quantum.ran(0, ns(60));
+        quantum.look(second(5));
+        assert_eq!(quantum.turn_left(0), Some(Time::ZERO));
         assert!(quantum.turn_is_over(0));
-        quantum.requeue(hog);
+        quantum.requeue(hog, second(5));
         assert_eq!(quantum.next(0), Some(1));
-        assert_eq!(quantum.turn_left(0), Some(ns(300)));
-        // Nobody takes it away meanwhile.
-        assert_eq!(quantum.woken(candidate(2, Priority::Interactive)), None);
-        quantum.ran(0, ns(300));
+        assert_eq!(quantum.turn_left(0), Some(BOOSTS.tick));
+        // Nobody takes it away meanwhile, and the hog has what was left of its turn.
+        let interactive = candidate(2, Priority::Interactive);
+        assert_eq!(quantum.woken(interactive, second(5)), None);
+        quantum.ran(0, BOOSTS.tick);
         assert!(quantum.turn_is_over(0));
-        quantum.requeue(low);
+        quantum.requeue(low, second(5));
         assert_eq!(quantum.next(0), Some(2));
+        quantum.left(0);
+        assert_eq!(quantum.next(0), Some(0));
+        assert_eq!(quantum.turn_left(0), None);
+        assert_eq!(quantum.running[0].unwrap().left, ns(40));
+    }
+
+    #[test]
+    fn a_pass_looks_at_16_threads_raises_10_and_goes_on_from_there() {
+        let mut quantum = windows(BOOSTS);
+        quantum.runs(candidate(0, Priority::Normal), 0);
+        for thread in 1..=40 {
+            // Of the first twenty every second one has waited for too short a time.
+            let is_late = thread <= 20 && thread % 2 == 0;
+            let since = if is_late { STARVED } else { Time::ZERO };
+            quantum.woken(candidate(thread, Priority::Background), since);
+        }
+        let raised = |quantum: &mut Quantum| -> Vec<ThreadId> {
+            quantum.look(STARVED);
+            let all = std::mem::take(&mut quantum.queues[HIGHEST]);
+            quantum.queued -= all.len();
+            all.iter().map(|c| c.thread).collect()
+        };
+        // The first pass looks at 1 to 16.
+        assert_eq!(raised(&mut quantum), [1, 3, 5, 7, 9, 11, 13, 15]);
+        // The second at 17 to 28, of which the last is the tenth.
+        assert_eq!(
+            raised(&mut quantum),
+            [17, 19, 21, 22, 23, 24, 25, 26, 27, 28]
+        );
+        assert_eq!(raised(&mut quantum), (29..=38).collect::<Vec<_>>());
+        // There are twelve others left, and none is looked at twice.
+        assert_eq!(raised(&mut quantum), [39, 40]);
+        assert_eq!(raised(&mut quantum), [0; 0]);
     }
 
     #[test]
@@ -684,26 +779,26 @@ mod tests {
             ..other
         };
         quantum.runs(hog, 0);
-        assert_eq!(quantum.woken(sleeper), None);
-        assert_eq!(quantum.woken(waiter), Some(0));
-        quantum.requeue(hog);
+        assert_eq!(quantum.woken(sleeper, Time::ZERO), None);
+        assert_eq!(quantum.woken(waiter, Time::ZERO), Some(0));
+        quantum.requeue(hog, Time::ZERO);
         quantum.runs(waiter, 0);
-        quantum.ran(0, ns(99));
+        quantum.ran(0, ns(49));
         assert!(!quantum.turn_is_over(0));
         quantum.ran(0, ns(1));
         assert!(quantum.turn_is_over(0));
-        quantum.requeue(waiter);
+        quantum.requeue(waiter, Time::ZERO);
         assert_eq!(quantum.next(0), Some(0));
         // It waits again, and nobody wants the CPU while it runs for more than a turn.
         let mut quantum = windows(BOOSTS);
         quantum.runs(waiter, 0);
-        quantum.ran(0, ns(150));
-        assert_eq!(quantum.woken(sleeper), None);
-        assert_eq!(quantum.turn_left(0), Some(ns(50)));
+        quantum.ran(0, ns(80));
+        assert_eq!(quantum.woken(sleeper, Time::ZERO), None);
+        assert_eq!(quantum.turn_left(0), Some(ns(70)));
     }
 
     #[test]
-    fn any_wait_raises_the_foreground_of_windows_and_its_turns_are_longer() {
+    fn any_wait_raises_the_foreground_of_windows_for_one_tick() {
         let mut quantum = windows(BOOSTS);
         let hog = candidate(0, Priority::Normal);
         let sleeper = Candidate {
@@ -711,15 +806,14 @@ mod tests {
             ..candidate(1, Priority::Normal)
         };
         quantum.runs(hog, 0);
-        assert_eq!(quantum.woken(sleeper), Some(0));
-        quantum.requeue(hog);
+        assert_eq!(quantum.woken(sleeper, Time::ZERO), Some(0));
+        quantum.requeue(hog, Time::ZERO);
         quantum.runs(sleeper, 0);
-        for _ in 0..2 {
-            assert!(!quantum.turn_is_over(0));
-            quantum.ran(0, ns(300));
-        }
+        assert!(!quantum.turn_is_over(0));
+        // Both levels go after one tick.
+        quantum.ran(0, BOOSTS.tick);
         assert!(quantum.turn_is_over(0));
-        quantum.requeue(sleeper);
+        quantum.requeue(sleeper, Time::ZERO);
         assert_eq!(quantum.next(0), Some(0));
         assert_eq!(quantum.turn_left(0), Some(ns(100)));
         // No thread is raised into the levels of real-time processes.
@@ -727,7 +821,7 @@ mod tests {
             priority: Priority::RealTime,
             ..sleeper
         };
-        assert_eq!(quantum.woken(real_time), Some(0));
+        assert_eq!(quantum.woken(real_time, Time::ZERO), Some(0));
         assert_eq!(quantum.level(&real_time), 15);
     }
 
@@ -741,7 +835,7 @@ mod tests {
             if thread < cpus {
                 quantum.runs(candidate, thread);
             } else {
-                assert_eq!(quantum.woken(candidate), None);
+                assert_eq!(quantum.woken(candidate, Time::ZERO), None);
             }
         }
         for _ in 0..50_000 {
@@ -750,7 +844,7 @@ mod tests {
                 quantum.ran(cpu, step);
                 had[running.thread] += 1;
                 if quantum.turn_left(cpu) == Some(Time::ZERO) && quantum.turn_is_over(cpu) {
-                    quantum.requeue(running);
+                    quantum.requeue(running, Time::ZERO);
                     quantum.next(cpu);
                 }
             }
@@ -796,7 +890,7 @@ mod tests {
             if cpus == 2 {
                 quantum.runs(other, 1);
             }
-            assert_eq!(quantum.woken(waker), takes, "{cpus}, {decays}");
+            assert_eq!(quantum.woken(waker, Time::ZERO), takes, "{cpus}, {decays}");
         }
     }
 
@@ -808,17 +902,20 @@ mod tests {
             candidate(1, Priority::Background),
         ];
         quantum.runs(low, 0);
-        assert_eq!(quantum.woken(usual), Some(0));
-        quantum.requeue(low);
+        assert_eq!(quantum.woken(usual, Time::ZERO), Some(0));
+        quantum.requeue(low, Time::ZERO);
         quantum.runs(usual, 0);
         quantum.ran(0, LATENCY[0]);
         assert!(quantum.turn_is_over(0));
-        quantum.requeue(usual);
+        quantum.requeue(usual, Time::ZERO);
         assert_eq!(quantum.next(0), Some(1));
-        assert_eq!(quantum.woken(candidate(2, Priority::Interactive)), None);
+        assert_eq!(
+            quantum.woken(candidate(2, Priority::Interactive), Time::ZERO),
+            None
+        );
         quantum.ran(0, ns(100));
         assert!(quantum.turn_is_over(0));
-        quantum.requeue(low);
+        quantum.requeue(low, Time::ZERO);
         assert_eq!(quantum.next(0), Some(2));
     }
 
@@ -827,11 +924,11 @@ mod tests {
         let mut quantum = Quantum::new(ns(100), MACOS, 1);
         quantum.runs(candidate(0, Priority::Normal), 0);
         assert!(!quantum.end_turn(0));
-        quantum.woken(candidate(1, Priority::Background));
+        quantum.woken(candidate(1, Priority::Background), Time::ZERO);
         assert!(!quantum.end_turn(0));
-        quantum.woken(candidate(2, Priority::Normal));
+        quantum.woken(candidate(2, Priority::Normal), Time::ZERO);
         assert!(quantum.end_turn(0));
-        quantum.requeue(candidate(0, Priority::Normal));
+        quantum.requeue(candidate(0, Priority::Normal), Time::ZERO);
         assert_eq!(quantum.next(0), Some(2));
     }
 
@@ -844,7 +941,7 @@ mod tests {
         };
         quantum.runs(candidate(0, Priority::Normal), 0);
         quantum.runs(candidate(1, Priority::Normal), 1);
-        assert_eq!(quantum.woken(pinned), None);
+        assert_eq!(quantum.woken(pinned, Time::ZERO), None);
         assert_eq!(
             (quantum.turn_left(0), quantum.turn_left(1)),
             (None, Some(ns(100)))

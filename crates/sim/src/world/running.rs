@@ -118,10 +118,16 @@ impl World<'_> {
             self.run_on(cpu, id);
             return self.go(id);
         }
-        self.account(candidate.cpu);
+        match self.scheduler {
+            // Turns go on differently as soon as somebody waits.
+            Scheduler::Quantum(_) => {
+                (0..self.computer.cpus.len()).for_each(|cpu| self.account(cpu))
+            }
+            _ => self.account(candidate.cpu),
+        }
         self.threads[id].place = Place::Queued;
         self.threads[id].since = self.now;
-        match self.scheduler.woken(candidate) {
+        match self.scheduler.woken(candidate, self.now) {
             Woken::Takes(cpu) => {
                 self.drive_away(cpu);
                 self.scheduler.runs(candidate, cpu);
@@ -137,14 +143,14 @@ impl World<'_> {
         self.plan_replenishment();
     }
 
-    /// Has threads that wait for time go on when they have some.
+    /// Has threads that wait for time go on when they have some, or when they have starved.
     pub(super) fn plan_replenishment(&mut self) {
         if let Some(at) = self.scheduler.replenishes_at(self.now) {
             self.agenda.set(at, Event::Replenish);
         }
     }
 
-    /// Threads that waited for time may have some.
+    /// Threads that waited for time, or have starved, may run.
     pub(super) fn replenish(&mut self) {
         (0..self.computer.cpus.len()).for_each(|cpu| self.account(cpu));
         self.scheduler.replenish(self.now);
@@ -285,7 +291,10 @@ impl World<'_> {
         thread.place = Place::Queued;
         thread.since = self.now;
         let candidate = self.candidate(id);
-        self.scheduler.requeue(candidate);
+        self.scheduler.requeue(candidate, self.now);
+        if let Scheduler::Quantum(_) = self.scheduler {
+            self.plan_replenishment();
+        }
     }
 
     pub(super) fn vacate(&mut self, cpu: usize, id: ThreadId) {

@@ -289,7 +289,9 @@ fn value(key: &str, kind: Domain, draw: u64) -> Value {
             let max = if key == "cpus" { 4 } else { max };
             Value::Count(min + draw % (max - min + 1))
         }
-        Domain::Choice(words) => Value::Choice(words[draw as usize % words.len()]),
+        Domain::Choice(words) | Domain::States(words) => {
+            Value::Choice(words[draw as usize % words.len()])
+        }
     }
 }
 

@@ -232,10 +232,10 @@ fn a_scenario_can_be_stretched() {
         too_short,
         "1 ns is too short: nothing would be left of the phase `first`"
     );
-    let too_long = scenario.with_length(Nanos::from_secs(3_601)).unwrap_err();
+    let too_long = scenario.with_length(Nanos::from_secs(604_801)).unwrap_err();
     assert_eq!(
         too_long,
-        "3601 s is too long: a scenario lasts at most 3600 s"
+        "604801 s is too long: a scenario lasts at most 604800 s"
     );
 }
 

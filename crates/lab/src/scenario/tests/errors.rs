@@ -28,7 +28,7 @@ fn assert_errors(cases: &[(&str, &str)], file: impl Fn(&str) -> String) {
     const LISTS: [(&str, &str); 3] = [
         (
             "<verbs>",
-            "sleep, wait, work, pace, until, request, release, hold, slack, priority, nice, slice, policy, quota, weight, window, throttling, power, pin, read, signal, await, loop, spawn, yield, exit",
+            "sleep, timeout, wait, work, pace, until, request, release, hold, slack, priority, nice, slice, policy, quota, weight, window, throttling, power, pin, read, signal, await, loop, spawn, yield, exit",
         ),
         (
             "<methods>",
@@ -176,8 +176,8 @@ const STEPS: &[(&str, &str)] = &[
         "line 5, column 15: `2h` is not a length of time: write it like 50us, 1.5ms or 2s",
     ),
     (
-        r#"{ sleep = "3601s" }"#,
-        "line 5, column 15: `sleep` is longer than an experiment can be, 3600s",
+        r#"{ sleep = "604801s" }"#,
+        "line 5, column 15: `sleep` is longer than an experiment can be, 604800s",
     ),
     (
         r#"{ sleep = "1ms", method = "snooze" }"#,
@@ -544,8 +544,8 @@ phase = [{ name = "1s", for = "1s" }]"#,
     (
         r#"on = ["linux"]
 title = "t"
-phase = [{ name = "a", for = "1800s" }, { name = "b", for = "1801s" }]"#,
-        "line 3, column 61: the phases are longer than 3600s together",
+phase = [{ name = "a", for = "302400s" }, { name = "b", for = "302401s" }]"#,
+        "line 3, column 63: the phases are longer than 604800s together",
     ),
     (
         r#"on = ["linux"]

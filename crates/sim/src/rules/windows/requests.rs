@@ -7,9 +7,6 @@ use punctual_program::setting::{Power, Requester, Throttling};
 
 use crate::rules::{Answer, ProcessId};
 
-/// No request gets less than this (NtQueryTimerResolution: 5000).
-const SHORTEST: Nanos = Nanos::from_us(500);
-
 /// Requests are in units of so many nanoseconds.
 const UNIT: u64 = 100;
 
@@ -23,6 +20,8 @@ const UNIT: u64 = 100;
 pub(super) struct Requests {
     /// Whether processes that nobody sees or hears are not honoured.
     throttles: bool,
+    /// No request gets less than this.
+    finest: Nanos,
     power: Power,
     processes: Vec<Process>,
     /// How often each interval is the shortest that counts of a process, or of
@@ -48,9 +47,10 @@ type Outstanding = BTreeMap<(Nanos, Option<Nanos>), u64>;
 
 impl Requests {
     /// Those of no process yet.
-    pub(super) fn new(throttles: bool) -> Self {
+    pub(super) fn new(throttles: bool, finest: Nanos) -> Self {
         Self {
             throttles,
+            finest,
             power: Power::Mains,
             processes: vec![],
             wanted: BTreeMap::new(),
@@ -190,7 +190,9 @@ impl Requests {
     /// The shortest interval of a process that counts, and that of its drivers.
     fn wanted_of(&self, process: ProcessId) -> [Option<Nanos>; 2] {
         let shortest = |made: &Outstanding| {
-            let counted = made.keys().map(|&made| counts(made, self.power));
+            let counted = made
+                .keys()
+                .map(|&made| counts(made, self.power).max(self.finest));
             counted.min()
         };
         let Process {
@@ -224,7 +226,7 @@ impl Process {
 fn counts((interval, on_battery): (Nanos, Option<Nanos>), power: Power) -> Nanos {
     let on_battery = on_battery.filter(|_| power == Power::Battery);
     let interval = interval.max(on_battery.unwrap_or_default());
-    Nanos::new(interval.as_ns() / UNIT * UNIT).max(SHORTEST)
+    Nanos::new(interval.as_ns() / UNIT * UNIT)
 }
 
 #[cfg(test)]
@@ -232,8 +234,10 @@ mod tests {
     use super::*;
     use Requester::{Driver, Process as Own};
 
+    const SHORTEST: Nanos = Nanos::from_us(500);
+
     fn of(processes: usize, throttles: bool) -> Requests {
-        let mut requests = Requests::new(throttles);
+        let mut requests = Requests::new(throttles, SHORTEST);
         (0..processes).for_each(|process| requests.created(process));
         requests
     }

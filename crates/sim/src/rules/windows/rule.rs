@@ -102,7 +102,7 @@ impl Windows {
         Self {
             generation,
             how,
-            requests: Requests::new(throttles),
+            requests: Requests::new(throttles, parameters.length("finest")),
             ticks: Ticks::every(how.default_interval),
             process_of: vec![],
             is_background: vec![],
@@ -119,9 +119,14 @@ impl Windows {
     pub(crate) fn scheduling(parameters: &Parameters) -> Scheduling {
         let interval = Time::from(parameters.length("interval"));
         let foreground = parameters.count("foreground");
+        // One tick. That is the next one also for a thread that runs so long after the tick that
+        // woke it, so that much less (confidence C).
+        let waking = Time::from(parameters.length("wake") + parameters.length("jitter"));
+        let tick = (interval - waking).max(Time::from_thirds(interval.as_thirds() / 2));
         Scheduling::Quantum {
             length: interval.times(parameters.count("quantum")),
             turns: Turns::AtTicks(Boosts {
+                tick,
                 by_event: parameters.count("boost") as usize,
                 in_foreground: foreground as usize,
                 turns_in_foreground: match parameters.choice("quanta") {

@@ -456,7 +456,7 @@ fn the_timer_is_of_high_resolution_where_there_is_one() {
 /// tick, each alone. `Sleep` and its like ask for 3 ms from the last tick.
 #[test]
 fn every_call_wakes_in_its_tick() {
-    let model = "windows-10-1909,hardware=exact";
+    let model = "windows-10-1909,hardware=exact,base=tick";
     for (method, length, want) in [
         (SLEEP, us(2_300), ms(23)),
         (Method::WindowsSleepEx, us(2_300), ms(23)),
@@ -477,7 +477,7 @@ fn every_call_wakes_in_its_tick() {
     }
     // They are of the class of their process.
     for method in [Method::WindowsSleepEx, Method::ConditionVariable] {
-        let mut os = Os::new("windows-10-2004,hardware=exact", 2);
+        let mut os = Os::new("windows-10-2004,hardware=exact,base=tick", 2);
         os.request(0, Nanos::from_ms(1), Time::ZERO);
         for (thread, want) in [(0, ms(18)), (1, ms(32))] {
             os.arm(thread, method, us(16_500), us(1_300), Time::ZERO);

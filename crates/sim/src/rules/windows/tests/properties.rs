@@ -236,10 +236,11 @@ const SYSTEMS: [System; 6] = [
         model: "windows-10-2004,hardware=intel",
         hardware: Hardware::Intel,
         has_classes: true,
+        counts_from_call: true,
         ..PLAIN
     },
     System {
-        model: "windows-10-2004,class=arming,expiry=arming",
+        model: "windows-10-2004,base=tick,class=arming,expiry=arming",
         hardware: Hardware::Amd,
         has_classes: true,
         is_class_fixed: true,

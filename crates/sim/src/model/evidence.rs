@@ -1,0 +1,125 @@
+//! On what the parameters of a model rest, in one sentence.
+
+use std::fmt::Write as _;
+
+use serde::Deserialize;
+
+use super::{Confidence, Model, Parameter};
+
+/// What of a simulated computer a parameter decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    /// How long waits last.
+    #[default]
+    Lengths,
+    /// Who runs when there are more threads than CPUs.
+    Load,
+    /// The computer itself: its CPUs, and what things take.
+    Computer,
+}
+
+/// With which computers the models of an OS were compared.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Compared {
+    /// What the names of its models begin with.
+    pub(super) of: &'static str,
+    /// Such a computer, with its article.
+    pub(super) computer: &'static str,
+    /// What came of it; empty if nobody did.
+    pub(super) result: &'static str,
+}
+
+/// Where a source is a book, it names this one.
+const BOOK: &str = "Windows Internals";
+
+/// On what a model rests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// How many parameters decide how long waits last, and how many of these are documented or
+    /// measured by others.
+    pub lengths: (usize, usize),
+    /// The rest of it, in words: who runs under load, whether models of this OS were ever compared
+    /// with a computer, and how many parameters are not at their defaults.
+    pub others: String,
+}
+
+impl Model {
+    /// On what the parameters that are at their defaults rest; `None` for a model without any.
+    pub fn evidence(&self) -> Option<Evidence> {
+        let name = self.name().split(',').next().unwrap_or_default();
+        let known = Self::known().iter().find(|known| known.name == name)?;
+        let (unset, set): (Vec<_>, Vec<_>) = self
+            .parameters()
+            .iter()
+            .partition(|(of, value)| of.parse(of.default).as_ref() == Ok(value));
+        let of_part = |part| -> Vec<&Parameter> {
+            let all = unset.iter().map(|(of, _)| of);
+            all.filter(|of| of.part == part).collect()
+        };
+        let (lengths, load) = (of_part(Part::Lengths), of_part(Part::Load));
+        let mut others = String::new();
+        if !load.is_empty() {
+            let is_of_book = |of: &&&Parameter| of.source.contains(BOOK);
+            let from_book = load.iter().filter(is_of_book).count();
+            let all = load.len();
+            _ = match from_book * 2 >= all {
+                true => write!(others, "behaviour under load from a book; "),
+                false => write!(others, "behaviour under load in {} of {all}; ", sure(&load)),
+            };
+        }
+        let compared = known.compared();
+        _ = match compared.result {
+            "" => write!(others, "never compared with {}", compared.computer),
+            result => write!(others, "{result} on {}", compared.computer),
+        };
+        if !set.is_empty() {
+            _ = write!(others, "; {} as set", set.len());
+        }
+        Some(Evidence {
+            lengths: (lengths.len(), sure(&lengths)),
+            others,
+        })
+    }
+}
+
+/// How many are documented or measured, and not inferred or guessed.
+fn sure(parameters: &[&Parameter]) -> usize {
+    let is_sure = |of: &&&Parameter| of.confidence <= Confidence::B;
+    parameters.iter().filter(is_sure).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn evidence(model: &str) -> Evidence {
+        Model::parse(model).unwrap().evidence().unwrap()
+    }
+
+    #[test]
+    fn it_says_on_what_the_parameters_of_the_run_rest() {
+        let windows = evidence("windows-11");
+        assert_eq!(
+            windows.others,
+            "behaviour under load from a book; never compared with a Windows computer"
+        );
+        let all = windows.lengths;
+        assert!(all.1 > 0 && all.1 < all.0, "{windows:?}");
+        // What is set rests on whoever set it.
+        let set = evidence("windows-11,hardware=amd,slip=60");
+        assert!(set.others.ends_with("; 2 as set"), "{set:?}");
+        assert_eq!(set.lengths, (all.0 - 2, all.1));
+        assert_eq!(evidence("windows-11,hardware=exact"), windows);
+        assert_eq!(Model::parse("fake-5ms").unwrap().evidence(), None);
+    }
+
+    #[test]
+    fn every_model_says_whether_it_was_compared() {
+        for known in Model::known() {
+            let others = evidence(known.name).others;
+            assert!(others.contains(known.compared().computer), "{others}");
+        }
+    }
+}
