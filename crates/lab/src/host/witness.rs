@@ -395,6 +395,7 @@ mod tests {
                 throttled: Some(Throttled {
                     periods: i as u64,
                     time_ns: time_ms[i] * 1_000_000,
+                    periods_counted: None,
                 }),
                 ..look
             })
@@ -403,6 +404,7 @@ mod tests {
         let all = Throttled {
             periods: 10,
             time_ns: 50_000_000,
+            periods_counted: None,
         };
         assert_eq!((grows.throttled, grows.throttled_fell), (Some(all), false));
         let mut fallen = growing_by(5);
