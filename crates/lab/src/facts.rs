@@ -111,9 +111,12 @@ pub(crate) fn evidence(models: &[Model]) -> Vec<String> {
             continue;
         };
         let name = model.name().split(',').next().unwrap_or_default();
+        // The same model with other parameters rests on the same.
+        if groups.iter().any(|(_, names, _)| names.contains(&name)) {
+            continue;
+        }
         let lengths = format!("{} of {}", lengths.1, lengths.0);
         match groups.iter_mut().find(|(same, ..)| *same == others) {
-            Some((_, names, _)) if names.contains(&name) => {}
             Some((_, names, all)) => {
                 names.push(name);
                 all.push(lengths);
