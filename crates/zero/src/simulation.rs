@@ -92,9 +92,12 @@ fn warnings(results: &[ZeroRow]) -> Vec<Warning> {
 }
 
 pub(super) fn of_prediction(machine: &Machine, job: &Job, prediction: &Prediction) -> ZeroedPages {
+    let locks = machine.not_validated(&job.setting);
     ZeroedPages {
         simulated: Simulated {
             simulated_pages: Some(prediction.central.simulated_pages),
+            not_validated: locks.iter().map(ToString::to_string).collect(),
+            states_gb_per_cpu_s: prediction.states(PoolResult::gb_per_cpu_s),
             chain_gb_per_cpu_s: chain(machine, &job.setting),
             ..Simulated::default()
         },
