@@ -184,8 +184,16 @@ pub(super) fn closed_form(machine: &Machine, setting: &Setting) -> Option<Chain>
     let queued = transfer * machine.value(Quantity::QueuedShare);
     // Waiting for a line whose requests are served one after the other.
     let hand_off = match setting.lock {
-        // The store that lets go of a ticket lock comes after the reads of all who wait.
-        LockKind::Tas | LockKind::Ticket => HandOff::PerWaiter { c: queued },
+        LockKind::Tas => HandOff::PerWaiter { c: queued },
+        // The store that lets go of a ticket lock comes after the reads of all who wait. Between
+        // two of these somebody draws a number, which is lost among the reads unless they overlap.
+        LockKind::Ticket => {
+            let share = machine.value(Quantity::LoadShare);
+            HandOff::Reads {
+                first: queued + (1.0 - share).max(0.0) * transfer,
+                more: queued * share,
+            }
+        }
         // The link to the one behind, and its release.
         LockKind::Mcs => HandOff::Constant { c: 2.0 * transfer },
         LockKind::Ttas | LockKind::Mutex | LockKind::Counter => return None,
