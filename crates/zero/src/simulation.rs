@@ -92,9 +92,12 @@ fn warnings(results: &[ZeroRow]) -> Vec<Warning> {
 }
 
 pub(super) fn of_prediction(machine: &Machine, job: &Job, prediction: &Prediction) -> ZeroedPages {
+    let locks = machine.not_validated(&job.setting);
     ZeroedPages {
         simulated: Simulated {
             simulated_pages: Some(prediction.central.simulated_pages),
+            not_validated: locks.iter().map(ToString::to_string).collect(),
+            states_gb_per_cpu_s: prediction.states(PoolResult::gb_per_cpu_s),
             chain_gb_per_cpu_s: chain(machine, &job.setting),
             ..Simulated::default()
         },
@@ -181,8 +184,16 @@ pub(super) fn closed_form(machine: &Machine, setting: &Setting) -> Option<Chain>
     let queued = transfer * machine.value(Quantity::QueuedShare);
     // Waiting for a line whose requests are served one after the other.
     let hand_off = match setting.lock {
-        // The store that lets go of a ticket lock comes after the reads of all who wait.
-        LockKind::Tas | LockKind::Ticket => HandOff::PerWaiter { c: queued },
+        LockKind::Tas => HandOff::PerWaiter { c: queued },
+        // The store that lets go of a ticket lock comes after the reads of all who wait. Between
+        // two of these somebody draws a number, which is lost among the reads unless they overlap.
+        LockKind::Ticket => {
+            let share = machine.value(Quantity::LoadShare);
+            HandOff::Reads {
+                first: queued + (1.0 - share).max(0.0) * transfer,
+                more: queued * share,
+            }
+        }
         // The link to the one behind, and its release.
         LockKind::Mcs => HandOff::Constant { c: 2.0 * transfer },
         LockKind::Ttas | LockKind::Mutex | LockKind::Counter => return None,

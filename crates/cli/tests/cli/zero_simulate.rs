@@ -25,6 +25,60 @@ fn the_article_is_told() {
     // Within 15 % of the article, and every proposal is one.
     assert!((rates[0] / 0.0406 - 1.0).abs() < 0.15, "{rates:?}");
     assert!(rates[1..10].iter().all(|rate| *rate > 5.0 * rates[0]));
+    let blocking = text.lines().find(|line| line.starts_with("blocking lock"));
+    assert!(blocking.is_some_and(|line| line.contains("mutex (not validated)")));
+    let of = |row: usize| &run.results[row].zeroed().unwrap().simulated.not_validated;
+    assert_eq!(
+        (of(0).as_slice(), of(8).as_slice()),
+        (&[][..], &["mutex".to_owned()][..])
+    );
+}
+
+/// In the answer, in all tables, in figures and on the page, with the meaning.
+#[test]
+fn a_lock_that_is_not_validated_is_marked_everywhere() {
+    let directory = tempfile::tempdir().unwrap();
+    let grid = "zero simulate --on milan-192 --threads 4 --lock mutex --batch 1 --size 8MiB";
+    let one_line = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let answer = one_line(printed(&run(directory.path(), grid)));
+    for words in [
+        "mutex (not validated), batch 1",
+        "not validated: no published measurement",
+    ] {
+        assert!(answer.contains(words), "{answer}");
+    }
+    let files = format!("{grid} --full --json grid.json --plots figures");
+    let text = printed(&run(directory.path(), &files));
+    let marked = text
+        .lines()
+        .filter(|line| line.starts_with("mutex (not validated)"));
+    assert_eq!(marked.count(), 2, "{text}");
+    assert!(text.contains("Of the 2048 pages of a pool"), "{text}");
+    run(directory.path(), "report grid.json --output page.html");
+    let page = std::fs::read_to_string(directory.path().join("page.html")).unwrap();
+    assert!(page.contains("mutex (not validated)"));
+    for figure in directory.path().join("figures").read_dir().unwrap() {
+        let figure = std::fs::read_to_string(figure.unwrap().path()).unwrap();
+        let texts = figure.split('>').filter_map(|text| text.split('<').next());
+        let texts = one_line(texts.collect::<Vec<_>>().join(" "));
+        assert!(texts.contains("Not validated: mutex"), "{texts}");
+    }
+    let advice = "zero advise --on xeon-48 --size 16MiB --full";
+    let advice = printed(&run(directory.path(), advice));
+    let naive = advice.lines().find(|line| line.starts_with("naive"));
+    assert!(
+        naive.is_some_and(|line| line.contains("tas (not validated)")),
+        "{advice}"
+    );
+    assert!(one_line(advice).contains("no published measurement"));
+}
+
+#[test]
+fn two_stable_states_are_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let near_the_knee = "--threads 46 --lock tas --batch n";
+    let text = printed(&simulate(directory.path(), near_the_knee));
+    assert!(text.contains("two stable states: 1.56 or 2.45"), "{text}");
 }
 
 #[test]

@@ -36,6 +36,14 @@ pub enum HandOff {
         /// By how much.
         c: f64,
     },
+    /// `s + first + more (k - 1)` with `k` waiting: all waiters read one line again, and the reads
+    /// after the first may overlap.
+    Reads {
+        /// The first read.
+        first: f64,
+        /// What each other read adds.
+        more: f64,
+    },
     /// `s`, and `c` more if anybody waits: a queued lock.
     Constant {
         /// What passing the lock on takes.
@@ -111,7 +119,8 @@ impl Chain {
             + match self.hand_off {
                 HandOff::Product { c } => c * k as f64,
                 HandOff::PerWaiter { c } => c * waiting,
-                HandOff::Constant { .. } if k == 1 => 0.0,
+                HandOff::Constant { .. } | HandOff::Reads { .. } if k == 1 => 0.0,
+                HandOff::Reads { first, more } => first + more * (waiting - 1.0),
                 HandOff::Constant { c } => c,
             }
     }

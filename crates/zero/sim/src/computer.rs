@@ -14,6 +14,7 @@ use punctual_program::Refusal;
 use punctual_zero_pool::suspending::{Computer, Line, Lock};
 
 use super::lines::Access;
+use super::quantity::Quantity;
 use super::world::{Wanted, World};
 
 /// A simulated computer. Its workers share it.
@@ -157,6 +158,10 @@ impl Computer for SimComputer {
 
     fn transfer(&self) -> Nanos {
         self.0.borrow().costs.mean_transfer
+    }
+
+    fn backoff_cap(&self) -> f64 {
+        self.0.borrow().costs.share(Quantity::BackoffCap)
     }
 
     fn now(&self) -> Nanos {

@@ -8,7 +8,8 @@
 //! | `lines` | cache lines: who has a copy, who wants one, who comes next |
 //! | `world` | what happens, in which order, also to who loses its CPU, and in memory that many write at the same time |
 //! | `computer` | all of that as a pool sees it |
-//! | `simulate` | a backlog from begin to end, or a sample of it counted up; pages that arrive all the time, workers that wake up now and then; `predict`: what would come out if what is not known were a little different |
+//! | `simulate` | a backlog from begin to end, or a sample of it counted up; pages that arrive all the time, workers that wake up now and then |
+//! | `predict` | what would come out if what is not known were a little different, or if the workers began otherwise |
 //! | `chain` | workers that only want a lock, as papers on locks have them, and the closed form that all of this is checked against |
 //!
 //! A worker runs until it asks for something that takes time; then whatever comes
@@ -28,6 +29,7 @@ mod computer;
 mod costs;
 mod lines;
 mod machine;
+mod predict;
 mod quantity;
 mod simulate;
 #[cfg(test)]
@@ -36,10 +38,9 @@ mod topology;
 mod world;
 
 pub use chain::{Contest, ContestLock};
-pub use machine::{Machine, Preset, System, presets, systems};
+pub use machine::{Class, Machine, Preset, System, classes, presets, systems};
+pub use predict::{Active, Prediction, predict};
 pub use quantity::{Figure, Quantity, Unit};
-pub use simulate::{
-    Active, Bursts, Bursty, CpuSplit, EVERY, Job, PoolResult, Prediction, predict, simulate,
-};
+pub use simulate::{Bursts, Bursty, CpuSplit, EVERY, Job, PoolResult, simulate};
 pub use topology::{Distance, Matrix, Numbering, Topology};
 pub use world::Preemption;

@@ -92,6 +92,11 @@ impl Line {
         self.copies.has(worker)
     }
 
+    /// Whether somebody has read the line since it was written.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.copies.count > 1
+    }
+
     /// Whether a worker has the line to itself, and can write it.
     pub(crate) fn owns(&self, worker: usize, now: Time) -> bool {
         // While others are served it is on its way to them, once that is known.
@@ -289,10 +294,13 @@ mod tests {
         );
         assert_eq!(ask(&mut line, by(0, Access::Load)), Answer::Hit(6));
         // Another one reads it: then both can read, and neither write.
+        assert!(!line.is_shared());
         take(&mut line, by(1, Access::Load));
+        assert!(line.is_shared());
         assert_eq!(ask(&mut line, by(0, Access::Load)), Answer::Hit(6));
         assert_eq!(ask(&mut line, by(1, Access::Load)), Answer::Hit(6));
         take(&mut line, by(0, Access::Store(7)));
+        assert!(!line.is_shared());
         assert_eq!(ask(&mut line, by(1, Access::Load)), Answer::Serve);
     }
 

@@ -25,6 +25,8 @@ pub struct Machine {
     pub what: Cow<'static, str>,
     /// Its CPUs.
     pub topology: Topology,
+    /// None where it is not published.
+    class: Option<&'static Class>,
     matrix: Option<Arc<Matrix>>,
     /// In the order of the quantities; each at most once.
     figures: Vec<(Quantity, Figure)>,
@@ -42,6 +44,7 @@ impl Machine {
             name: name.into(),
             what: what.into(),
             topology,
+            class: None,
             matrix: None,
             figures: Vec::new(),
         };
@@ -189,6 +192,18 @@ impl Machine {
         at.ok().map(|at| &self.figures[at].1)
     }
 
+    /// The locks of a pool whose figures are *not validated*: on computers of this kind no
+    /// published measurement confirms the simulation within a factor of 1.5. None for one
+    /// worker, who never waits, and for a computer that was calibrated.
+    pub fn not_validated(&self, setting: &Setting) -> Vec<LockKind> {
+        let Some(class) = self.class.filter(|_| setting.workers > 1) else {
+            return vec![];
+        };
+        let locks = [Some(setting.lock), setting.returns].into_iter().flatten();
+        let locks = locks.filter(|lock| *lock != LockKind::Counter);
+        locks.filter(|lock| !class.holds.contains(lock)).collect()
+    }
+
     /// Whether everything is known that no simulation can do without.
     pub(super) fn check(&self) -> Result<(), Refusal> {
         let distances = self.topology.distances().into_iter();
@@ -248,6 +263,7 @@ struct File {
     common: Vec<Stated>,
     shared: BTreeMap<String, Stated>,
     computer: Vec<Preset>,
+    class: Vec<Class>,
     system: Vec<System>,
 }
 
@@ -259,8 +275,28 @@ pub struct Preset {
     pub name: String,
     /// What it is, in a few words.
     pub what: String,
+    /// The name of its kind, a [`Class`].
+    pub class: String,
     cpus: Topology,
     figures: Vec<Entry>,
+}
+
+/// Computers of a kind, and the locks whose simulation published measurements confirm.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Class {
+    /// Its name.
+    pub name: String,
+    /// What it is, in a few words.
+    pub what: String,
+    /// The locks that are validated.
+    #[serde(deserialize_with = "words")]
+    pub holds: Vec<LockKind>,
+}
+
+/// All kinds of computers there are.
+pub fn classes() -> &'static [Class] {
+    &FILE.class
 }
 
 /// A figure, or the name of one that several computers have.
@@ -290,7 +326,8 @@ pub fn presets() -> &'static [Preset] {
 impl Preset {
     /// The computer.
     pub fn machine(&self) -> Machine {
-        let machine = Machine::new(self.name.clone(), self.what.clone(), self.cpus);
+        let mut machine = Machine::new(self.name.clone(), self.what.clone(), self.cpus);
+        machine.class = classes().iter().find(|class| class.name == self.class);
         let figures = self.figures.iter().map(Entry::stated);
         figures.fold(machine, Stated::put)
     }
@@ -356,6 +393,13 @@ struct Pool {
 fn word<'de, D: Deserializer<'de>, T: FromStr<Err = String>>(from: D) -> Result<T, D::Error> {
     let text = String::deserialize(from)?;
     text.parse().map_err(D::Error::custom)
+}
+
+fn words<'de, D: Deserializer<'de>, T: FromStr<Err = String>>(from: D) -> Result<Vec<T>, D::Error> {
+    let texts = Vec::<String>::deserialize(from)?.into_iter();
+    texts
+        .map(|text| text.parse().map_err(D::Error::custom))
+        .collect()
 }
 
 fn some_word<'de, D, T>(from: D) -> Result<Option<T>, D::Error>
@@ -487,6 +531,7 @@ mod tests {
         for preset in presets() {
             let (_, cpus) = preset.name.rsplit_once('-').unwrap();
             assert_eq!(preset.machine().topology.cpus().to_string(), cpus);
+            assert!(preset.machine().class.is_some(), "{}", preset.name);
         }
     }
 
@@ -518,5 +563,28 @@ mod tests {
             refusal.contains("there are windows-10, windows-11"),
             "{refusal}"
         );
+    }
+
+    #[test]
+    fn a_lock_that_nobody_measured_is_not_validated() {
+        let of = |on: &str, workers, lock| {
+            let machine = Machine::parse(on).unwrap();
+            machine.not_validated(&Setting::new(workers, lock, Batch::One))
+        };
+        assert_eq!(of("cascade-lake-96", 39, LockKind::Tas), []);
+        let mutex = [LockKind::Mutex];
+        assert_eq!(of("cascade-lake-96,zero=150", 39, LockKind::Mutex), mutex);
+        assert_eq!(of("milan-192", 2, LockKind::Tas), [LockKind::Tas]);
+        // Nobody waits, or there is no lock.
+        assert_eq!(of("milan-192", 1, LockKind::Tas), []);
+        assert_eq!(of("milan-192", 2, LockKind::Counter), []);
+        let returns = Setting {
+            returns: Some(LockKind::Mutex),
+            ..Setting::new(12, LockKind::Mcs, Batch::One)
+        };
+        let machine = Machine::parse("ice-lake-128").unwrap();
+        assert_eq!(machine.not_validated(&returns), mutex);
+        let calibrated = Machine::new("four", "a test", FOUR);
+        assert_eq!(calibrated.not_validated(&returns), []);
     }
 }

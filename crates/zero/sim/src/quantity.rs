@@ -48,7 +48,9 @@ quantities! {
     Hit "hit" Ns 0.5..1e9, "reading or writing a line that the core has";
     Rmw "rmw" Ns 0.5..1e9, "a read-modify-write of a line that the core has";
     QueuedShare "queued-share" Share 0.0..100.0, "the part of a transfer that is left for a request that had to queue";
-    LoadShare "load-share" Share 0.0..100.0, "the part of a transfer that reading a line takes";
+    ReadShare "read-share" Share 0.0..100.0, "the part of a transfer that the first read of a line takes after a write";
+    LoadShare "load-share" Share 0.0..100.0,
+        "the part of a transfer that a read takes of a line that others have read since it was written";
     UpgradeShare "upgrade-share" Share 0.0..100.0,
         "the part of a transfer that writing a line takes which the core has just read";
     NoticeShare "notice-share" Share 0.0..1.0, "the part of a transfer in which who has the line can still use it";
@@ -59,6 +61,7 @@ quantities! {
          for the lock; 0 if it waits";
     Look "look" Ns 0.0..1e9, "the time between two looks of who spins on a copy";
     Relax "relax" Ns 0.0..1e9, "one PAUSE";
+    BackoffCap "backoff-cap" Share 0.01..1e6, "the longest pause of a TTAS lock, in transfers for each worker";
     Zero "zero" Ns 1.0..1e9, "zeroing a page, alone";
     ZeroRemote "zero-remote" Ns 1.0..1e9, "zeroing a page that is in the cache of another core, alone";
     Jitter "jitter" Share 0.0..1.0, "by which share zeroing takes longer or shorter at most";

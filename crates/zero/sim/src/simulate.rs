@@ -1,20 +1,16 @@
 //! A backlog of any size, as it is or a sample of it counted up, and what comes of it; pages
-//! that arrive all the time; and what a simulation says if what is not known is a little
-//! different.
+//! that arrive all the time.
 
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_record::Interval;
 use punctual_sim::Time;
 use punctual_zero_pool::suspending::Pool;
-use punctual_zero_pool::{Accounting, Dequeue, LockKind, Sample, Setting};
+use punctual_zero_pool::{Accounting, LockKind, Sample, Setting};
 use serde::{Deserialize, Serialize};
 
 use super::computer::{SimComputer, Task};
 use super::costs::{Costs, PAGE_BYTES};
 use super::machine::Machine;
-use super::quantity::{Figure, Quantity};
-use super::topology::Distance;
 use super::world::{Preemption, World};
 
 /// A closed backlog for a pool: all pages are there from the begin.
@@ -106,6 +102,37 @@ fn sample(setting: &Setting) -> Option<u64> {
         _ => TAKES_OF_EACH,
     };
     Some(each * (takes_of_each * workers).max(TAKES))
+}
+
+/// Two parts of a backlog are zeroed equally fast if that is within so much.
+const SETTLED: f64 = 0.02;
+/// The samples of a backlog double so often at most.
+const DOUBLINGS: u32 = 6;
+
+/// Simulates samples of a job, each twice as long as the one before, until the second half of two
+/// of them takes equally long, or the backlog is at its end. None where it has not settled by then, or
+/// takes change all the time.
+pub(crate) fn settle(machine: &Machine, job: &Job) -> Option<PoolResult> {
+    let part = sample(&job.setting)?;
+    let mut short = drain(machine, job, part).ok()?;
+    let mut before = f64::INFINITY;
+    for doubling in 0..DOUBLINGS {
+        let pages = part << doubling;
+        if job.pages < 2 * pages {
+            let all = drain(machine, job, job.pages).ok()?;
+            let times = all.times;
+            return Some(PoolResult::new(job, job.pages, times, all));
+        }
+        let long = drain(machine, job, 2 * pages).ok()?;
+        let per_page = (long.times.wall - short.times.wall) / pages as f64;
+        if (per_page / before - 1.0).abs() < SETTLED {
+            let parts = (job.pages - pages) as f64 / pages as f64;
+            let times = short.times.extrapolate(&long.times, parts);
+            return Some(PoolResult::new(job, 2 * pages, times, long));
+        }
+        (short, before) = (long, per_page);
+    }
+    None
 }
 
 /// What a pool did with a backlog. Times are for the whole backlog.
@@ -377,198 +404,4 @@ impl Times {
 
 fn ns(time: Time) -> f64 {
     time.as_thirds() as f64 / 3.0
-}
-
-/// What comes of a job, and what would if one thing or another were different.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Prediction {
-    /// With every figure as it is given.
-    pub central: PoolResult,
-    /// With one of them at an end of its interval.
-    pub others: Vec<PoolResult>,
-}
-
-/// Whether all workers of a pool are known to have been at work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Active {
-    /// All are.
-    All,
-    /// The source does not say: half of them to all.
-    HalfToAll,
-}
-
-impl Prediction {
-    /// A number of the outcomes, with its interval.
-    pub fn of(&self, number: fn(&PoolResult) -> f64) -> Interval {
-        let median = number(&self.central);
-        let all = self.others.iter().map(number);
-        let (low, high) = all.fold((median, median), |(low, high), other| {
-            (low.min(other), high.max(other))
-        });
-        Interval { median, low, high }
-    }
-}
-
-/// Simulates a job on a computer and on those it might be as well: each figure
-/// that is only known to lie in an interval at both ends of it, with the others as
-/// they are; with several sockets, every line transfer as fast as within one and as
-/// slow as across, or as the fastest and the slowest of its matrix between two cores;
-/// and, where that is not known, with half of the workers. The interval that
-/// follows is that of one unknown at a time.
-///
-/// # Errors
-/// As of [`simulate`].
-pub fn predict(machine: &Machine, job: &Job, active: Active) -> Result<Prediction, Refusal> {
-    let central = simulate(machine, job)?;
-    let neighbours = neighbours(machine, &job.setting).into_iter();
-    let others = neighbours.map(|machine| simulate(&machine, job));
-    let mut others: Vec<PoolResult> = others.collect::<Result<_, _>>()?;
-    let workers = job.setting.workers;
-    if active == Active::HalfToAll && workers > 1 {
-        let mut job = *job;
-        job.setting.workers = workers.div_ceil(2);
-        others.push(simulate(machine, &job)?);
-    }
-    Ok(Prediction { central, others })
-}
-
-/// The computers that this one might be as well.
-fn neighbours(machine: &Machine, setting: &Setting) -> Vec<Machine> {
-    let mut all = Vec::new();
-    let figures = machine.figures();
-    let figures = figures.filter(|(quantity, _)| matters(*quantity, machine, setting));
-    for (quantity, figure) in figures {
-        for value in [figure.low, figure.high] {
-            if value != figure.value {
-                let other = Figure::new(value, figure.confidence, "an end of its interval");
-                all.push(machine.clone().with(quantity, other));
-            }
-        }
-    }
-    if machine.topology.sockets > 1 {
-        all.extend(ends(machine).map(|ns| machine.clone().with_one_distance(ns)));
-    }
-    all
-}
-
-/// The least and the most that a transfer between two cores may be, wherever the
-/// workers of a computer with several sockets are.
-fn ends(machine: &Machine) -> [f64; 2] {
-    let topology = machine.topology;
-    if let Some(matrix) = machine.matrix() {
-        let cpus = 0..topology.cpus();
-        let pairs = cpus.flat_map(|a| (0..a).map(move |b| (a, b)));
-        let pairs = pairs.filter(|&(a, b)| topology.distance(a, b) > Distance::Core);
-        let both_ways = pairs.flat_map(|(a, b)| [matrix.ns(a, b), matrix.ns(b, a)]);
-        return both_ways.fold([f64::MAX, 0.0], |[least, most], ns| {
-            [ns.min(least), ns.max(most)]
-        });
-    }
-    let within = match topology.caches {
-        1 => Quantity::SameCache,
-        _ => Quantity::SameSocket,
-    };
-    [within, Quantity::Across].map(|quantity| machine.value(quantity))
-}
-
-/// Whether a figure makes any difference to a pool.
-fn matters(quantity: Quantity, machine: &Machine, setting: &Setting) -> bool {
-    let has = |lock| setting.lock == lock || setting.returns == Some(lock);
-    match quantity {
-        _ if quantity.is_distance() => machine.matrix().is_none(),
-        // One is served, one waits, one may overtake that.
-        Quantity::Overtakes => setting.workers > 2,
-        Quantity::Miss => setting.dequeue == Dequeue::List,
-        Quantity::Park | Quantity::Wake | Quantity::Turnaround => has(LockKind::Mutex),
-        Quantity::Relax => has(LockKind::Tas) || has(LockKind::Mutex),
-        _ => true,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use punctual_sim::model::Confidence;
-    use punctual_zero_pool::Batch;
-
-    use super::*;
-    use crate::{Matrix, Numbering, Topology};
-
-    /// Whether one of those that a computer might be has this figure.
-    fn has(neighbours: &[Machine], quantity: Quantity, value: f64) -> bool {
-        neighbours
-            .iter()
-            .any(|other| other.value(quantity) == value)
-    }
-
-    #[test]
-    fn what_is_not_known_widens_the_prediction() {
-        let machine = Machine::parse("cascade-lake-96").unwrap();
-        let setting = Setting::new(39, LockKind::Tas, Batch::One);
-        let job = Job::new(setting, 100_000);
-        let prediction = predict(&machine, &job, Active::HalfToAll).unwrap();
-        let rate = prediction.of(PoolResult::gb_per_cpu_s);
-        let neighbours = neighbours(&machine, &setting);
-        for (quantity, value) in [
-            (Quantity::QueuedShare, 0.5),
-            (Quantity::QueuedShare, 1.0),
-            (Quantity::Overtakes, 0.25),
-            // Every transfer as within a socket, and as across.
-            (Quantity::Across, machine.value(Quantity::SameCache)),
-            (Quantity::SameCache, machine.value(Quantity::Across)),
-        ] {
-            assert!(has(&neighbours, quantity, value), "{quantity:?} {value}");
-        }
-        assert_eq!(prediction.others.len(), neighbours.len() + 1);
-        assert_eq!(prediction.others.last().unwrap().setting.workers, 20);
-        // Twice the cost of a transfer and half the workers, or so.
-        assert!(
-            rate.low < 0.7 * rate.median && rate.high > 2.0 * rate.median,
-            "{rate:?}"
-        );
-        let all = predict(&machine, &job, Active::All).unwrap();
-        assert!(all.of(PoolResult::gb_per_cpu_s).high < rate.high);
-    }
-
-    #[test]
-    fn with_a_matrix_its_own_ends_are_what_is_not_known() {
-        let topology = Topology {
-            sockets: 2,
-            caches: 1,
-            cores: 2,
-            threads: 2,
-            numbering: Numbering::SiblingsLast,
-        };
-        // Siblings at 5 ns, 40 in one direction between two others.
-        let ns = |a: usize, b: usize| match (a, b) {
-            (0, 1) => 40.0,
-            _ if a % 4 == b % 4 => 5.0,
-            _ if a % 4 / 2 == b % 4 / 2 => 50.0,
-            _ => 130.0,
-        };
-        let machine = [
-            (Quantity::SameCore, 5.0),
-            (Quantity::SameCache, 45.0),
-            (Quantity::Across, 100.0),
-            (Quantity::Zero, 300.0),
-            (Quantity::Bandwidth, 100.0),
-        ]
-        .into_iter()
-        .fold(
-            Machine::new("eight", "a test", topology),
-            |machine, (quantity, value)| {
-                let figure = Figure::between(value / 2.0, value, value, Confidence::D, "a test");
-                machine.with(quantity, figure)
-            },
-        );
-        let setting = Setting::new(8, LockKind::Mcs, Batch::One);
-        let without = neighbours(&machine, &setting);
-        assert!(has(&without, Quantity::SameCache, 22.5));
-        let machine = machine.with_matrix(Matrix::between(8, ns).unwrap());
-        let machine = machine.unwrap();
-        assert_eq!(ends(&machine), [40.0, 130.0]);
-        let with = neighbours(&machine, &setting);
-        assert!(has(&with, Quantity::SameCache, 130.0));
-        assert!(has(&with, Quantity::Zero, 150.0));
-        assert!(!has(&with, Quantity::SameCache, 22.5));
-    }
 }

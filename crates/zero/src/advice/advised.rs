@@ -181,6 +181,8 @@ fn bounds(machine: &Machine) -> ZeroBounds {
 /// How long a lock is with one holder while all workers of a pool want it, and
 /// `B >= N h(N) / (e z)`; `None` of a lock that has no closed form.
 pub(super) fn hold(machine: &Machine, lock: LockKind, workers: usize) -> Option<ZeroHold> {
+    // What it takes at a time makes no difference to the lock.
+    let setting = Setting::new(workers, lock, Batch::One);
     let hold_ns = match lock {
         LockKind::Counter => {
             // Its line goes from one who wants it to the next.
@@ -188,15 +190,12 @@ pub(super) fn hold(machine: &Machine, lock: LockKind, workers: usize) -> Option<
             let queued = transfer * machine.value(Quantity::QueuedShare);
             machine.value(Quantity::CounterExtra) + machine.value(Quantity::Rmw) + queued
         }
-        _ => {
-            // What it takes at a time makes no difference to the lock.
-            let setting = Setting::new(workers, lock, Batch::One);
-            simulation::closed_form(machine, &setting)?.service(workers)
-        }
+        _ => simulation::closed_form(machine, &setting)?.service(workers),
     };
     let pages = |share: f64| workers as f64 * hold_ns / (share * machine.value(Quantity::Zero));
     Some(ZeroHold {
         lock: lock.to_string(),
+        not_validated: !machine.not_validated(&setting).is_empty(),
         hold_ns,
         pages_for_5_percent: pages(0.05),
         pages_for_10_percent: pages(0.1),

@@ -46,13 +46,8 @@ pub trait Model {
     /// As of [`simulate`], or too little is known.
     fn central(&self, setting: &Setting, pages: u64) -> Result<ZeroingPrediction, Refusal> {
         let machine = self.machine(setting)?;
-        let outcome = |job: &Job| {
-            Ok(Prediction {
-                central: simulate(&machine, job)?,
-                others: vec![],
-            })
-        };
-        mean(&self.jobs(setting, pages), outcome)
+        let outcome = |job: &Job| Ok(simulate(&machine, job)?.into());
+        mean(&machine, &self.jobs(setting, pages), outcome)
     }
 
     /// The same with intervals, over what is not known of the computer. It takes
@@ -63,11 +58,12 @@ pub trait Model {
     fn within(&self, setting: &Setting, pages: u64) -> Result<ZeroingPrediction, Refusal> {
         let machine = self.machine(setting)?;
         let outcome = |job: &Job| predict(&machine, job, Active::All);
-        mean(&self.jobs(setting, pages), outcome)
+        mean(&machine, &self.jobs(setting, pages), outcome)
     }
 }
 
 fn mean(
+    machine: &Machine,
     jobs: &[Job],
     outcome: impl Fn(&Job) -> Result<Prediction, Refusal>,
 ) -> Result<ZeroingPrediction, Refusal> {
@@ -82,6 +78,12 @@ fn mean(
         wall_gb_per_s: mean(PoolResult::wall_gb_per_s),
         gb_per_cpu_s: mean(PoolResult::gb_per_cpu_s),
         wait_share: mean(|outcome| outcome.split.waiting),
+        not_validated: jobs
+            .iter()
+            .any(|job| !machine.not_validated(&job.setting).is_empty()),
+        states_gb_per_cpu_s: outcomes
+            .iter()
+            .find_map(|outcome| outcome.states(PoolResult::gb_per_cpu_s)),
     })
 }
 

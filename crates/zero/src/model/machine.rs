@@ -75,7 +75,7 @@ fn with_lines(
     let notice = (each / contended - each / taken.median).clamp(0.0, 1.0);
     let machine = machine
         .try_with(Quantity::SameCache, measured(taken))?
-        .try_with(Quantity::LoadShare, exactly(share(|line| line.read_ns)))?
+        .try_with(Quantity::ReadShare, exactly(share(|line| line.read_ns)))?
         .try_with(
             Quantity::UpgradeShare,
             exactly(share(|line| line.upgraded_ns)),
@@ -314,7 +314,7 @@ mod tests {
             (Quantity::Hit, 1.0),
             (Quantity::Rmw, 5.0),
             (Quantity::SameCache, 60.0),
-            (Quantity::LoadShare, 0.75),
+            (Quantity::ReadShare, 0.75),
             (Quantity::UpgradeShare, 0.5),
             // Three additions in every 60 ns: two in 10 ns of these, and one more.
             (Quantity::NoticeShare, 1.0 / 6.0),

@@ -122,21 +122,45 @@ impl<'r> Cell<'r> {
         without_waiting(self.zeroing.cpu.waiting)
     }
 
+    /// Whether the simulation of its lock is not validated on its kind of computer.
+    pub(crate) fn is_not_validated(&self) -> bool {
+        !self.simulated.not_validated.is_empty()
+    }
+
     /// `mcs, batch 64, 2 threads`.
     pub(crate) fn in_words(&self) -> String {
-        pool_in_words(self.lock, self.batch, self.threads)
+        pool_in_words(self.lock, self.batch, self.threads, self.is_not_validated())
     }
 }
 
 impl ZeroPool {
     /// The same of a pool that is advised.
-    pub(crate) fn in_words(&self) -> String {
-        pool_in_words(&self.lock, &self.batch, self.threads)
+    pub(crate) fn in_words(&self, not_validated: bool) -> String {
+        pool_in_words(&self.lock, &self.batch, self.threads, not_validated)
     }
 }
 
-fn pool_in_words(lock: &str, batch: &str, threads: u64) -> String {
+fn pool_in_words(lock: &str, batch: &str, threads: u64, not_validated: bool) -> String {
+    let lock = lock_in_words(lock, not_validated);
     format!("{lock}, batch {batch}, {}", threads_in_words(threads))
+}
+
+/// `mutex (not validated)`.
+pub(crate) fn lock_in_words(lock: &str, not_validated: bool) -> String {
+    match not_validated {
+        true => format!("{lock} (not validated)"),
+        false => lock.to_owned(),
+    }
+}
+
+/// The meaning of that mark.
+pub(crate) const NOT_VALIDATED: &str = "not validated: no published measurement of this lock on this kind of computer \
+    confirms the simulation within a factor of 1.5 (punctual zero simulate --validate).";
+
+/// `two stable states: 12.3 or 45.6 GB per CPU-s`.
+pub(crate) fn states_in_words([at_once, apart]: [f64; 2]) -> String {
+    let [at_once, apart] = [at_once, apart].map(units::gb);
+    format!("two stable states: {at_once} or {apart} GB per CPU-s")
 }
 
 pub(crate) fn threads_in_words(threads: u64) -> String {

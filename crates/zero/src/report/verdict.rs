@@ -4,7 +4,9 @@ use punctual_record::Run;
 use punctual_report::tables::table::{Cell as TableCell, Table};
 use punctual_report::{Verdict, prose, select, units};
 
-use super::{Cell, PoolGroup, duration_within as within, find, of_run};
+use super::{
+    Cell, NOT_VALIDATED, PoolGroup, duration_within as within, find, of_run, states_in_words,
+};
 use crate::distinct;
 use crate::rows::{HugePages, PageCost, ZeroAdvice, ZeroRow};
 
@@ -34,6 +36,18 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
         units::percent(worst.zeroing.cpu.waiting),
         units::percent(worst.zeroing.cpu.zeroing),
     ));
+    let mut states = ranked.iter().filter_map(|cell| {
+        let states = states_in_words(cell.simulated.states_gb_per_cpu_s?);
+        Some(format!(
+            "{}: {states}, by how the workers begin",
+            cell.in_words()
+        ))
+    });
+    let states = states.next().map(|first| match states.count() {
+        0 => format!("{first}."),
+        more => format!("{first}; {more} more such pools: --full."),
+    });
+    sentences.extend(states);
     if groups.len() > GROUPS {
         let more = groups.len() - GROUPS;
         sentences.push(format!("{more} more kinds of memory or computers: --full."));
@@ -69,10 +83,13 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
         (false, true) => "",
         (false, false) => " *: the most.",
     };
-    Some(
-        Verdict::new(sentences, next)
-            .told(table, format!("{of}{counts}.{marks} GB: 1e9 bytes zeroed.")),
-    )
+    let not_validated = prose::when(ranked.iter().any(|cell| cell.is_not_validated()), || {
+        format!(" {NOT_VALIDATED}")
+    });
+    Some(Verdict::new(sentences, next).told(
+        table,
+        format!("{of}{counts}.{marks} GB: 1e9 bytes zeroed.{not_validated}"),
+    ))
 }
 
 /// How many CPUs the pool keeps busy that needs most, where pages come in bursts.
@@ -226,7 +243,10 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
                     format!("; of {} measured pools none is better", checked.measured)
                 }
                 Some(checked) => {
-                    format!("; measured, lock {} is better", checked.best.in_words())
+                    format!(
+                        "; measured, lock {} is better",
+                        checked.best.in_words(false)
+                    )
                 }
                 None => String::new(),
             };
@@ -235,7 +255,10 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
                 "wall" => "For the most per second",
                 _ => "For both",
             };
-            format!("{goal}: lock {}{checked}.", pick.pool.in_words())
+            {
+                let pool = pick.pool.in_words(pick.predicted.not_validated);
+                format!("{goal}: lock {pool}{checked}.")
+            }
         })
         .collect();
     let naive = &advice.naive.predicted;
@@ -248,7 +271,7 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
     let forecasts: Vec<_> = advice.forecasts().collect();
     let table = Table::new("", &forecasts)
         .column("goal", |(goal, ..)| *goal)
-        .column("pool", |(_, pool, _)| pool.in_words())
+        .column("pool", |(_, pool, of)| pool.in_words(of.not_validated))
         .column("GB per CPU-s", |(.., of)| units::gb(of.gb_per_cpu_s.median))
         .column("GB per s", |(.., of)| units::gb(of.wall_gb_per_s.median))
         .column("waiting %", |(.., of)| units::percent(of.wait_share.median));
@@ -259,8 +282,12 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
     Verdict::new(sentences, next).told(
         table,
         format!(
-            "By the model of {}, the best of {} pools. --full has ranges, what was measured, and the rules of thumb.",
-            advice.on, advice.considered
+            "By the model of {}, the best of {} pools. --full has ranges, what was measured, and the rules of thumb.{}",
+            advice.on,
+            advice.considered,
+            prose::when(forecasts.iter().any(|(.., of)| of.not_validated), || {
+                format!(" {NOT_VALIDATED}")
+            })
         ),
     )
 }

@@ -105,6 +105,14 @@ pub struct Simulated {
     /// How many of its pages were; the rest follows from them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated_pages: Option<u64>,
+    /// Those of its locks whose simulation no published measurement confirms within a factor of
+    /// 1.5 on this kind of computer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_validated: Vec<String>,
+    /// GB zeroed per second of CPU time in each of the two states that it stays in, where how it
+    /// begins decides which: with all workers at once, and with one after another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub states_gb_per_cpu_s: Option<[f64; 2]>,
     /// What the closed form says it zeroes per second of CPU time, where it knows the lock
     /// and the batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -199,6 +207,13 @@ pub struct ZeroingPrediction {
     pub gb_per_cpu_s: Interval,
     /// The share of the CPU time that is spent waiting.
     pub wait_share: Interval,
+    /// Whether no published measurement confirms the simulation of its lock within a factor of
+    /// 1.5 on this kind of computer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_validated: bool,
+    /// As [`Simulated::states_gb_per_cpu_s`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub states_gb_per_cpu_s: Option<[f64; 2]>,
 }
 
 impl ZeroingPrediction {
@@ -311,6 +326,10 @@ pub struct ZeroHold {
     pub lock: String,
     /// From one hand-over to the next, while all threads want it.
     pub hold_ns: f64,
+    /// Whether no published measurement confirms the simulation of the lock within a factor of
+    /// 1.5 on this kind of computer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_validated: bool,
     /// The least batch with which waiting for it stays below 5 % of the time.
     pub pages_for_5_percent: f64,
     /// The same for 10 %.

@@ -19,11 +19,15 @@
 //! | Z26, Z28, Z30-Z32 | 500 cycles a request | the curves of rows Z26 to Z31 |
 //! | Z32 | takes of the lock for each operation, the section, the time away | the queued lock's 350 operations a ms, the ticket lock's peak |
 //! | Z34 | the section, the time away | the second ratio of row Z34, the place of its peak |
+//! | Z60 | the part of a transfer in which a Xeon keeps a line that is asked for | row Z60 itself |
+//! | Z66-Z70 | how far reads of one line overlap | rows Z66 to Z70 |
+//! | Z78-Z85 | the section, the time away | those of row Z34 |
 //! | Z35 | a section of 100 ns, 5 us away | nothing: no source |
 //!
 //! A row that is another one in other units says of which one.
 
 mod bounds;
+mod published_locks;
 mod rows;
 
 use std::collections::BTreeMap;
@@ -37,6 +41,8 @@ use serde::Deserialize;
 use crate::published::FIGURES;
 
 use bounds::{Bound, percentage};
+
+pub use published_locks::LockPoint;
 
 /// The file of rows.
 #[derive(Clone, Debug, Deserialize)]
@@ -90,6 +96,8 @@ pub struct Row {
     /// Whether nobody knows what it should be.
     #[serde(default)]
     pub prediction: bool,
+    /// A published contest for a lock; the row is held against the simulation of that.
+    pub contest: Option<LockPoint>,
     /// Why it is known to be missed; where it is met after all, it holds.
     pub deviates: Option<String>,
     /// How it was made; may be empty.
@@ -163,7 +171,10 @@ impl Row {
     /// # Errors
     /// The simulator refuses it.
     pub fn run(&self) -> Result<Finding, Refusal> {
-        let (got, numbers) = self.what_is_done()()?;
+        let (got, numbers) = match &self.contest {
+            Some(point) => point.run()?,
+            None => self.what_is_done()()?,
+        };
         assert_eq!(numbers.len(), self.bounds.len(), "{}", self.id);
         let mut bounds = self.bounds.iter().zip(numbers);
         let verdict = match bounds.all(|(bound, number)| bound.holds(number)) {
@@ -216,10 +227,11 @@ impl Row {
         }
     }
 
-    /// Whether it is an observation of its own: not another row in other units, and
-    /// no arithmetic.
+    /// Whether it is an observation of its own: not another row in other units, no
+    /// arithmetic, and no measurement that a figure was fitted to.
     pub fn is_observation(&self) -> bool {
-        self.same_as.is_none() && self.evidence != Evidence::Arithmetic
+        let is_fitted = self.contest.as_ref().is_some_and(|point| point.fitted);
+        !is_fitted && self.same_as.is_none() && self.evidence != Evidence::Arithmetic
     }
 }
 
@@ -280,7 +292,7 @@ pub fn text(findings: &Findings<'_>, sources: &BTreeMap<String, String>) -> Stri
     let title = format!(
         "The simulated pools against what is published: {} of {} figures within their tolerance, {} deviate and are \
          explained, {} nobody knows. {} are observations of their own; the others are the same as another one in other \
-         units, arithmetic or predictions. W: Windows as somebody saw it; L: a lock as a paper has it; A: numbers that \
+         units, arithmetic, fitted or predictions. W: Windows as somebody saw it; L: a lock as a paper has it; A: numbers that \
          follow from numbers.",
         count("ok"),
         findings.len(),

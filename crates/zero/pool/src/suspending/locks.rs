@@ -108,7 +108,10 @@ impl<C: Computer> Ttas<C> {
         let transfer = computer.transfer();
         let [shortest, longest] = match transfer.is_zero() {
             true => UNKNOWN,
-            false => [transfer, transfer.times(2 * workers as u64)],
+            false => {
+                let cap = computer.backoff_cap() * workers as f64;
+                [transfer, Nanos::new((transfer.as_ns() as f64 * cap) as u64)]
+            }
         };
         Self {
             taken: computer.line([0; 4]),

@@ -89,6 +89,11 @@ pub trait Computer: Clone + Debug {
         Nanos::ZERO
     }
 
+    /// The longest pause of a lock that backs off, in transfers for each worker.
+    fn backoff_cap(&self) -> f64 {
+        2.0
+    }
+
     /// The time, on a clock that is as cheap to read as can be.
     fn now(&self) -> Nanos;
 

@@ -296,7 +296,8 @@ impl World {
         let costs = &self.costs;
         let transfer = self.lines[line].transfer(|from, to| costs.transfer(from, to, has_queued));
         let share = match access.writes() {
-            false => costs.share(Quantity::LoadShare),
+            false if self.lines[line].is_shared() => costs.share(Quantity::LoadShare),
+            false => costs.share(Quantity::ReadShare),
             true if self.lines[line].newest == Some(worker) => costs.share(Quantity::UpgradeShare),
             true => 1.0,
         };

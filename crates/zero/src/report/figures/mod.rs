@@ -71,12 +71,22 @@ fn of_group(
     }
     let svg = match group.model() {
         Some(model) => {
-            sheet.caption += &format!(" Machine: {model}, simulated.");
+            sheet.caption += &format!(" Machine: {model}, simulated.{}", not_validated(group));
             sheet.draw_of_several(drawing)
         }
         None => sheet.draw(run, drawing),
     };
     figure(&format!("{name} {words}"), svg)
+}
+
+/// The locks of a simulated group that are not validated.
+fn not_validated(group: &PoolGroup) -> String {
+    let locks = group.cells.iter();
+    let locks = distinct(locks.flat_map(|cell| cell.simulated.not_validated.iter().cloned()));
+    match locks.is_empty() {
+        true => String::new(),
+        false => format!(" Not validated: {}.", locks.join(", ")),
+    }
 }
 
 /// What a number of each cell is: `medians of n = 8 rounds`.

@@ -43,7 +43,7 @@ fn in_words(advice: &ZeroAdvice) -> String {
             "use {}, batch {}, lock {} ({})",
             report::threads_in_words(pool.threads),
             pool.batch,
-            pool.lock,
+            report::lock_in_words(&pool.lock, pick.predicted.not_validated),
             goal(&pick.goal)
         );
         text += &prose::indented(&lead, &use_this);
@@ -70,7 +70,9 @@ fn table<'a, M>(title: &str, rows: &'a [(Forecast<'a>, M)]) -> Table<'a, (Foreca
         .column("goal", |((goal, ..), _)| *goal)
         .column("threads", |((_, pool, _), _)| pool.threads)
         .column("batch", |((_, pool, _), _)| pool.batch.as_str())
-        .column("lock", |((_, pool, _), _)| pool.lock.as_str())
+        .column("lock", |((_, pool, of), _)| {
+            report::lock_in_words(&pool.lock, of.not_validated)
+        })
         .names(4)
         .within(punctual_report::tables::width())
 }
@@ -95,7 +97,26 @@ fn predicted(advice: &ZeroAdvice) -> Section {
             units::gb(advice.ideal_gb_per_cpu_s)
         ))
         .caption(naive_way(advice))
+        .captions(states(advice))
+        .captions(not_validated(advice))
         .section()
+}
+
+/// The pools whose begin decides what they settle to.
+fn states(advice: &ZeroAdvice) -> Vec<String> {
+    let states = advice.forecasts().filter_map(|(goal, _, of)| {
+        let states = report::states_in_words(of.states_gb_per_cpu_s?);
+        Some(format!("{goal}: {states}, by how the workers begin."))
+    });
+    states.collect()
+}
+
+/// The meaning of the mark, where it stands anywhere in the advice.
+fn not_validated(advice: &ZeroAdvice) -> Option<&'static str> {
+    let mut forecasts = advice.forecasts();
+    let is_any = forecasts.any(|(.., of)| of.not_validated);
+    let mut holds = advice.picks.iter().flat_map(|pick| &pick.holds);
+    (is_any || holds.any(|hold| hold.not_validated)).then_some(report::NOT_VALIDATED)
 }
 
 fn naive_way(advice: &ZeroAdvice) -> String {
@@ -206,7 +227,7 @@ fn rules(advice: &ZeroAdvice) -> String {
             format!(
                 "    N = {:<3} {:<8} h = {:<8} B >= {} (e = 0.05), {} (e = 0.1)\n",
                 pick.pool.threads,
-                hold.lock,
+                report::lock_in_words(&hold.lock, hold.not_validated),
                 units::duration(hold.hold_ns),
                 whole(hold.pages_for_5_percent),
                 whole(hold.pages_for_10_percent)

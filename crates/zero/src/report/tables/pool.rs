@@ -104,7 +104,9 @@ fn table<'a>(
     cells: &'a [&Cell<'a>],
 ) -> Table<'a, &'a Cell<'a>> {
     Table::new(title, cells)
-        .column("lock", |cell| cell.lock)
+        .column("lock", |cell| {
+            report::lock_in_words(cell.lock, cell.is_not_validated())
+        })
         .column("batch", |cell| cell.batch)
         .column("threads", |cell| marked(group, cell.threads))
         .names(2)
@@ -159,6 +161,8 @@ fn throughput(name: &str, group: &PoolGroup, cells: &[&Cell]) -> Section {
         })
         .only_if(arriving)
         .caption(rounds(group))
+        .captions(simulated_pages(group))
+        .captions(states(cells))
         .captions(ideal(group))
         .captions(left_out(group, cells))
         .section()
@@ -251,6 +255,7 @@ struct Row<'s> {
     threads: u64,
     told: String,
     lock: &'s str,
+    not_validated: bool,
 }
 
 impl<'s> Panel<'s> {
@@ -259,9 +264,12 @@ impl<'s> Panel<'s> {
         for threads in group.threads() {
             let mut told = marked(group, threads);
             for lock in group.locks() {
-                let mut of_lock = batches.iter().map(|batch| group.cell(lock, batch, threads));
-                if of_lock.any(|cell| cell.is_some()) {
+                let mut of_lock = batches
+                    .iter()
+                    .filter_map(|batch| group.cell(lock, batch, threads));
+                if let Some(cell) = of_lock.next() {
                     rows.push(Row {
+                        not_validated: cell.is_not_validated(),
                         threads,
                         told: std::mem::take(&mut told),
                         lock,
@@ -277,7 +285,9 @@ impl<'s> Panel<'s> {
         let heads = self.batches.iter().map(|batch| (broken(batch), *batch));
         Table::new(title, &self.rows)
             .column("threads", |row| row.told.clone())
-            .column("lock", |row| row.lock)
+            .column("lock", |row| {
+                report::lock_in_words(row.lock, row.not_validated)
+            })
             .names(2)
             .each(heads, |row, batch| {
                 let cell = group.cell(row.lock, batch, row.threads)?;
@@ -307,6 +317,9 @@ fn column_words(groups: &[PoolGroup]) -> String {
         words.push(ARRIVING);
     }
     words.extend([CPU, LOCK, BEST]);
+    if cells().any(Cell::is_not_validated) {
+        words.push(report::NOT_VALIDATED);
+    }
     if cells().any(Cell::is_oversubscribed) {
         words.push(OVERSUBSCRIBED);
     }
@@ -364,6 +377,43 @@ fn rounds(group: &PoolGroup) -> String {
         return "One pass each, so there are no intervals.".to_owned();
     }
     interval_in_words(rounds(), "")
+}
+
+/// How much of a backlog was simulated.
+fn simulated_pages(group: &PoolGroup) -> Option<String> {
+    let pages = group
+        .cells
+        .iter()
+        .filter_map(|cell| Some((cell.simulated.simulated_pages?, cell.zeroing.pages)));
+    let (pages, all): (Vec<u64>, Vec<u64>) = pages.unzip();
+    let (least, most) = (pages.iter().min()?, pages.iter().max()?);
+    let simulated = match least == most {
+        true => least.to_string(),
+        false => format!("{least} to {most}"),
+    };
+    let all = select::counts(all);
+    Some(format!(
+        "Of the {all} pages of a pool, {simulated} were simulated; the others are counted up from these."
+    ))
+}
+
+/// The pools whose begin decides what they settle to.
+fn states(cells: &[&Cell]) -> Option<String> {
+    let states = cells.iter().filter_map(|cell| {
+        let states = cell.simulated.states_gb_per_cpu_s?;
+        Some(format!(
+            "{}: {}",
+            cell.in_words(),
+            report::states_in_words(states)
+        ))
+    });
+    let states: Vec<String> = states.collect();
+    (!states.is_empty()).then(|| {
+        format!(
+            "What a pool settles to if all workers begin at once, or one after another: {}.",
+            states.join("; ")
+        )
+    })
 }
 
 /// The same where no interval stands beside a number.
