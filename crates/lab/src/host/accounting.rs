@@ -13,9 +13,9 @@ use super::timeline::Timeline;
 /// The books of one thread. A [`Record`](punctual_program::program::Op::Record)
 /// begins a new section, and so does each phase.
 ///
-/// A thread looks for new phases between operations and before it takes a
-/// sample: what straddles the begin of a phase has its sample in the phase in
-/// which it ended, as on a simulated machine. Each section ends when its phase
+/// A thread looks for new phases between operations, before it takes a sample, and
+/// while it works: what straddles the begin of a phase has its sample in the phase
+/// in which it ended, as on a simulated machine. Each section ends when its phase
 /// did, however late the thread looks or hears of it; only what was denied in
 /// between counts in the phase before. What CPU time it took since its counters
 /// were last read goes to the earliest section that has room for it.

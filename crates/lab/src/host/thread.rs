@@ -347,7 +347,7 @@ impl<'e> This<'e> {
     /// It asks for the CPU time as seldom as it can: Linux brings its accounts of the thread up to
     /// date for that (`task_sched_runtime`, kernel/sched/core.c), and then sees between two
     /// ticks that a slice is used up, which it would not of a program that only computes.
-    fn work(&self, length: Nanos) {
+    fn work(&mut self, length: Nanos) {
         let used = || thread::cpu_time().map_or_else(|| clock::now().as_ns(), |cpu| cpu.ns);
         let end = used().saturating_add(length.as_ns());
         while let Some(left @ 1..) = end.checked_sub(used()) {
@@ -357,6 +357,7 @@ impl<'e> This<'e> {
                 if self.experiment.is_over() {
                     return;
                 }
+                self.books.look();
                 std::hint::spin_loop();
             }
         }

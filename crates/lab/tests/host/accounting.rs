@@ -99,6 +99,25 @@ fn each_phase_begins_a_section_of_every_thread() {
     }
 }
 
+/// The thread shares a CPU with the one that begins the phases, so it has CPU time in each.
+#[test]
+fn long_work_is_of_the_phases_in_which_it_was_done() {
+    let pin = punctual_lab::host::usual_cpu().map(Op::Pin);
+    let works = pin
+        .clone()
+        .into_iter()
+        .chain([Op::Work(Nanos::from_secs(600))]);
+    let works = Op::spawn(SpawnKind::Thread, "works", plain(works.collect()));
+    let work = || Op::Work(Nanos::from_ms(40));
+    let phases = [work(), Op::Phase, work(), Op::Phase, work()];
+    let director = [works].into_iter().chain(pin).chain(phases);
+    let observed = run(&plain(director.collect()));
+    let sections = observed.threads[1].sections.iter();
+    let spent: Vec<_> = sections.map(|section| section.cpu.thread).collect();
+    assert_eq!(spent.len(), 3);
+    assert!(!spent.contains(&Some(Nanos::ZERO)), "{spent:?}");
+}
+
 #[test]
 fn each_record_begins_a_section() {
     let program = system(vec![

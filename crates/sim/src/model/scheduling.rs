@@ -35,6 +35,8 @@ pub struct Fair {
     pub parity: Parity,
     /// Whether who sleeps takes part until what it had too much is made up for.
     pub delays: bool,
+    /// Whether a thread that yields gives up the rest of its slice, and not only its place.
+    pub forfeits: bool,
     /// Whether who is woken from another CPU waits for a tick.
     pub is_lazy: bool,
     /// What keeps real-time threads from all of a CPU.

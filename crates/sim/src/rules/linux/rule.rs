@@ -117,6 +117,7 @@ impl Linux {
                 _ => Parity::Off,
             },
             delays: is("dequeue", "delayed"),
+            forfeits: is("yields", "slice"),
             is_lazy: is("preempt", "lazy"),
             real_time: match parameters.choice("rt_limit") {
                 "throttled" => RealTimeLimit::Throttled,

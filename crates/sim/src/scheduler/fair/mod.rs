@@ -339,11 +339,29 @@ impl Fair {
                 // Who yields is passed over.
                 return !self.cpus[cpu].real_time.is_empty() || self.queues[cpu].threads > 0;
             }
-            // `yield_task_fair` puts the deadline a slice further off.
-            let slice = self.virtual_slice(&self.threads[id]);
-            self.threads[id].put_off(slice);
+            if self.rules.forfeits {
+                self.forfeit(id, cpu);
+            } else {
+                // `yield_task_fair` puts the deadline a slice further off.
+                let slice = self.virtual_slice(&self.threads[id]);
+                self.threads[id].put_off(slice);
+            }
         }
         self.is_overtaken(cpu)
+    }
+
+    /// A thread that yields gives up what is left of its slice, if anybody else is there and it has had no more than
+    /// its share (`yield_task_fair` since commit 79104becf42b).
+    fn forfeit(&mut self, id: ThreadId, cpu: usize) {
+        let (member, at) = (Member::Thread(id), self.queue_for(id, cpu));
+        if self.queues[cpu].threads == 0 || !self.is_eligible(&self.threads[id], at, None) {
+            return;
+        }
+        // The accounts are brought up to date first (`update_curr`).
+        self.renew(member);
+        let entity = &self.threads[id];
+        self.advance(member, at, entity.deadline - entity.runtime);
+        self.renew(member);
     }
 
     pub(super) fn yields_in_vain(&mut self, cpu: usize, lengths: (Time, Time), most: u64) -> u64 {
@@ -362,7 +380,12 @@ impl Fair {
             return 0;
         }
         let queue = &self.queues[cpu];
-        let slice = self.virtual_slice(&entity);
+        // Alone it gives up nothing; beside others never in vain.
+        let slice = match self.rules.forfeits {
+            true if !queue.waiting.is_empty() => return 0,
+            true => 0,
+            false => self.virtual_slice(&entity),
+        };
         let [before, after] =
             [lengths.0, lengths.1].map(|length| virtual_time(length, entity.weight));
         let mut sum = queue.weighted_runtime;

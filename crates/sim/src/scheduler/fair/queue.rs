@@ -169,8 +169,13 @@ impl Fair {
 
     /// Whoever is in a queue and runs has done so for so long.
     pub(super) fn progress(&mut self, member: Member, at: usize, length: Time) {
+        let virtually = virtual_time(length, self.entity(member).weight);
+        self.advance(member, at, virtually);
+    }
+
+    /// Whoever is in a queue and runs is so much further in virtual time.
+    pub(super) fn advance(&mut self, member: Member, at: usize, virtually: i64) {
         let entity = self.entity_mut(member);
-        let virtually = virtual_time(length, entity.weight);
         entity.runtime += virtually;
         let weighted = weighted(virtually, entity.weight);
         self.queues[at].weighted_runtime += weighted;

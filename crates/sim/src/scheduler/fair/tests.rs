@@ -18,6 +18,7 @@ const SIMPLE: Rules = Rules {
     is_cfs: false,
     parity: Parity::Off,
     delays: false,
+    forfeits: false,
     is_lazy: false,
     real_time: RealTimeLimit::None,
     quota: None,
@@ -158,6 +159,32 @@ fn who_yields_for_minutes_comes_after_others() {
     }
     assert_eq!(eevdf.yields_in_vain(0, (TICK, TICK), 20_000), 20_000);
     assert_ne!(eevdf.woken(candidate(1, Priority::Normal)), Woken::Waits);
+}
+
+/// A thread that yields after a tenth of a slice, beside a busy one: how much of the CPU it has in per mille.
+fn share_of_a_yielder(forfeits: bool) -> u64 {
+    let mut eevdf = Fair::new(Rules { forfeits, ..SIMPLE }, 1);
+    let tenth = Time::from_ns(100);
+    let threads = [0, 1].map(|thread| candidate(thread, Priority::Normal));
+    eevdf.runs(threads[0], 0);
+    eevdf.woken(threads[1]);
+    let (mut running, mut used) = (0, 0);
+    for _ in 0..10_000 {
+        eevdf.ran(0, tenth, Time::ZERO);
+        used += u64::from(running == 0);
+        let is_over = eevdf.turn_is_over(0);
+        if (running == 0 && eevdf.yields(0)) || is_over {
+            eevdf.requeue(threads[running]);
+            running = eevdf.next(0, Time::ZERO).unwrap();
+        }
+    }
+    used / 10
+}
+
+#[test]
+fn a_yield_gives_up_the_place_or_the_rest_of_the_slice() {
+    // It gives up nine of ten, as far as it has had no more than its share.
+    assert_eq!([false, true].map(share_of_a_yielder), [500, 166]);
 }
 
 /// A sleeper that had more than its share, beside one busy thread, comes back after a moment. Nobody
