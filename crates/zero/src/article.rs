@@ -12,6 +12,10 @@ use super::{distinct, simulation};
 use crate::published::{CostItem, FIGURES, filled};
 use crate::report::{NOT_VALIDATED, lock_in_words, states_in_words};
 use crate::rows::ZeroRow;
+use crate::validation::cpus_of_the_test;
+
+/// The proposal that is all the others together.
+const ALL: &str = "all of them";
 
 /// One line of the story.
 #[derive(Clone, Debug)]
@@ -62,7 +66,7 @@ pub fn lines() -> Vec<Line> {
         proposal("bigger takes", all, spin, Batch::Half),
         proposal("queued lock", all, LockKind::Mcs, Batch::One),
         proposal("blocking lock", all, LockKind::Mutex, Batch::One),
-        proposal("all of them", 4, LockKind::Mutex, Batch::Growing),
+        proposal(ALL, 4, LockKind::Mutex, Batch::Growing),
         version("Windows 11", "windows-11"),
         version("Server 2022", "server-2022"),
     ]
@@ -103,7 +107,36 @@ pub fn machine_facts() -> MachineFacts {
     }
 }
 
-/// The story as a table, a line each.
+/// What the story comes to: what the lock cost, and what all proposals together bring.
+fn answer(lines: &[Line], told: &[Prediction]) -> String {
+    let (first, line) = (&told[0].central, &lines[0]);
+    let mut text = format!(
+        "With one page at a time under one spin lock, the {} threads of {} on {} CPUs spend {} % of their CPU time waiting \
+         for the lock.",
+        line.setting.workers,
+        line.what,
+        line.machine.topology.cpus(),
+        number(first.split.waiting * 100.0),
+    );
+    if let Ok(cpus) = cpus_of_the_test() {
+        text += &filled(&format!(
+            " While the two processes of the article's test run, zeroing keeps {cpus:.1} CPUs busy (the article: {{test.cpus}})."
+        ));
+    }
+    let mut told = lines.iter().zip(told);
+    let all = told.find(|(line, _)| line.what == ALL);
+    if let Some((line, told)) = all {
+        text += &format!(
+            " With {} threads that take more at a time under a {} it would zero {} times as much per second of CPU time.",
+            line.setting.workers,
+            line.setting.lock,
+            number(told.central.gb_per_cpu_s() / first.gb_per_cpu_s()),
+        );
+    }
+    prose::paragraph(&text)
+}
+
+/// The story as an answer, and a table with a line each.
 pub fn text(lines: &[Line], told: &[Prediction]) -> String {
     let title = filled(
         "\
@@ -156,7 +189,8 @@ Windows 10 zeroed them on 96 CPUs. GB: 1e9 bytes.",
     let table = Table::new(&title, &rows).names(4);
     let columns = head.iter().enumerate().map(|(i, head)| (*head, i));
     let table = table.each(columns, |row, i| row[*i].clone());
-    let mut text = table.within(tables::width()).section().text;
+    let mut text = answer(lines, told) + "\n";
+    text += &table.within(tables::width()).section().text;
     text += &conclusions(&told[0].central);
     let pages = told.iter().map(|told| told.central.simulated_pages);
     let (least, most) = (pages.clone().min(), pages.max());

@@ -235,6 +235,14 @@ impl Row {
     }
 }
 
+/// How many CPUs zeroing keeps busy on average while the two processes of the article's test run.
+///
+/// # Errors
+/// None: what it simulates is known.
+pub(crate) fn cpus_of_the_test() -> Result<f64, Refusal> {
+    Ok(rows::test()?.cpus())
+}
+
 /// The pages of the article's worst case.
 pub(super) fn pages() -> u64 {
     FIGURES.test.pages()

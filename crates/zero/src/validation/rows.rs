@@ -67,7 +67,7 @@ pub(super) fn unexpected_cpus() -> Seen {
 }
 
 /// Bursts for what the article's test saw zeroed in a second.
-fn test() -> Result<Bursty, Refusal> {
+pub(super) fn test() -> Result<Bursty, Refusal> {
     let test = &FIGURES.test;
     bursts(test.pages() as f64 / test.wall_s(), None)
 }
