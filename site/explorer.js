@@ -292,7 +292,10 @@ function show(asked, answers, runs) {
   const rows = runs.flatMap((run) => run.results);
   const sleeps = rows.filter((row) => row.experiment === 'scenario' && row.slept_ns?.n > 0);
   const about = (run) => (runs.length > 1 ? `On ${run.models.map(({ name }) => name).join(', ')}: ` : '');
-  const sentences = answers.flatMap(({ answer }, i) => answer.map((sentence) => el('p', {}, about(runs[i]) + sentence)));
+  // On what a model rests names the model itself.
+  const evidence = new Set(runs.flatMap((run) => run.machine.evidence ?? []));
+  const said = answers.flatMap(({ answer }, i) => answer.filter((sentence) => !evidence.has(sentence)).map((sentence) => about(runs[i]) + sentence));
+  const sentences = [...said, ...evidence].map((sentence) => el('p', {}, sentence));
   at('verdict').replaceChildren(...sentences, table('Wakes', ['.on', '.program', '.phase', 'wakes/s', 'asked', 'it took p50', 'at most', 'CPU %'],
     sleeps.map((row) => {
       const { min, max } = row.asked_ns ?? {};

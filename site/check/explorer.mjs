@@ -139,8 +139,9 @@ const checks = {
     const tab = await open('#story=own&on=linux&on=windows-10-1909&program=A~1~2~0');
     // A system without requests is simulated without them.
     const sentences = await tab.$$eval('#verdict p', (all) => all.map((one) => one.textContent));
-    assert.equal(sentences.length, 2);
-    assert.ok(sentences[0].startsWith('On windows-10-1909: ') && sentences[1].startsWith('On linux: '));
+    const [answers, evidence] = [sentences.slice(0, 2), sentences.slice(2)];
+    assert.ok(answers[0].startsWith('On windows-10-1909: ') && answers[1].startsWith('On linux: '));
+    assert.deepEqual(evidence.map((one) => one.split(':')[0]), ['windows-10-1909', 'linux']);
     await tab.selectOption('#story', 'file');
     await answered(tab);
     assert.equal(await text(tab, 'error'), '');
