@@ -113,7 +113,7 @@ fn examined(args: &DoctorArgs) -> Result<Done> {
 const SHARED: &str = "the measurements with all samples, the diagnosis, OS and kernel release, CPU model, hypervisor \
                       and timer settings; no names of hosts or users, no paths";
 
-/// What shows a shared Run, said in it too.
+/// The command that shows a shared Run; the Run names it too.
 const OPENED: &str = "punctual doctor FILE, or punctual report FILE for a page";
 
 fn diagnosed(examined: &Examined, mut run: Run) -> Run {

@@ -45,14 +45,14 @@ fn listen(wanted: impl Fn() + Send + 'static) -> Result<()> {
     signals::on_ask(answer).map_err(anyhow::Error::msg)
 }
 
-/// What was asked so far.
+/// The requests so far.
 #[derive(Default)]
 struct Asked {
     at_all: bool,
     to_terminate: bool,
 }
 
-/// What to do when the user wants an end.
+/// The action when the user asks for an end.
 #[derive(Debug, PartialEq)]
 enum Answer {
     /// To end now.
@@ -72,13 +72,13 @@ impl Asked {
     }
 }
 
-/// What a termination leaves to end in, so that it takes no more than a second.
+/// The time that a command has to end after a termination: within a second in all.
 const GRACE: Duration = Duration::from_millis(900);
 
-/// What results that are put together or written get beyond that: a disk may be slow.
+/// The additional time to put results together and write them: a disk may be slow.
 const FINISHING_MOST: Duration = Duration::from_secs(10);
 
-/// What a process that its starter has left gets to end by itself.
+/// The time that a process has to end by itself after its parent ended.
 const ORPHAN: Duration = Duration::from_secs(5);
 
 /// Exit codes of processes that a signal ends, as shells have them: 128 and its number.

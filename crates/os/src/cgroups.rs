@@ -31,7 +31,7 @@ impl CpuGroups {
         Some(self.least()?.0)
     }
 
-    /// What lifts that quota.
+    /// The line that lifts that quota.
     pub fn quota_file(&self) -> Option<QuotaFile> {
         let (_, version, group) = self.least()?;
         let (file, lifted) = match version.is_second() {
@@ -93,7 +93,7 @@ pub struct Terms {
     pub quota: Option<CpuQuota>,
     /// How much of what earlier periods left may be used on top of it in one, at most as much again.
     pub burst: Nanos,
-    /// What the group weighs beside others, from 1 to 10000; 100 without one.
+    /// The weight of the group, from 1 to 10000; 100 by default.
     pub weight: Option<u16>,
 }
 

@@ -29,7 +29,7 @@ pub fn on_ask(answer: impl FnMut(Ask) + Send + 'static) -> Result<(), Error> {
     platform::on_ask(Box::new(answer))
 }
 
-/// What is called.
+/// The function that is called.
 type Answer = Box<dyn FnMut(Ask) + Send>;
 
 #[cfg(unix)]

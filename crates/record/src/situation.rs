@@ -26,7 +26,7 @@ pub struct Situation {
     pub real_time: Option<Result<(), String>>,
     /// The quota of CPU time of its control groups that leaves the least.
     pub quota: Option<CpuQuota>,
-    /// What lifts that quota.
+    /// The line that lifts that quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_file: Option<QuotaFile>,
     /// How that has stopped them since they were made; `None` where nothing is counted.
@@ -58,7 +58,7 @@ pub struct Situation {
     pub timer: Option<Method>,
 }
 
-/// What lifts a quota of CPU time.
+/// The file and value that lift a quota of CPU time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuotaFile {
     /// The file of its control group. Its path may name a person or a container.

@@ -114,7 +114,7 @@ fn as_run(
     on.warned(run, rounds.min().unwrap_or(0))
 }
 
-/// What an experiment refuses of the options that `bench` hands down.
+/// The options of `bench` that an experiment refuses.
 const MEANINGLESS: [(&str, &[&str]); 3] = [
     ("regimes", &["load", "on", "seed", "cpu", "plots"]),
     ("robustness", &["on", "rounds", "quick"]),

@@ -1,4 +1,4 @@
-//! What comes of rules.
+//! The outcomes of rules.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use punctual_report::prose;
 
 use super::rule::{Judged, Limit, Rule};
 
-/// What comes of a rule wherever it applies.
+/// The outcome of a rule in all cells to which it applies.
 ///
 /// # Errors
 /// It applies nowhere.
@@ -62,7 +62,7 @@ pub(crate) fn judge(rule: &Rule, compared: &Comparison) -> Result<Vec<Judgement>
     Ok(judgements)
 }
 
-/// What comes of it in one cell; nothing where there is nothing to judge.
+/// The outcome in one cell; `None` if the cell has nothing to judge.
 fn one(rule: &Rule, cell: &Cell, first: Option<&Cell>) -> Option<(RuleOutcome, String)> {
     let metric = match rule.of {
         Judged::Metric(metric) => metric,
@@ -173,7 +173,7 @@ fn written(quantity: Quantity, value: f64) -> String {
     }
 }
 
-/// What a rule can select: `pace/{spin, system}, sleep/usleep`.
+/// The names that a rule can select: `pace/{spin, system}, sleep/usleep`.
 fn names(compared: &Comparison) -> String {
     let mut experiments: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for row in &compared.rows {

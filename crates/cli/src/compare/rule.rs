@@ -21,7 +21,7 @@ pub(crate) struct Rule {
     pub(crate) limit: Limit,
 }
 
-/// What a rule is about.
+/// The figure that a rule judges.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Judged {
     /// A number.
@@ -106,7 +106,7 @@ impl fmt::Display for Rule {
 const GRAMMAR: &str =
     "a rule is [SELECTOR:]METRIC > VALUE, as `sleep/*: late_p50 > 1.2x`, or < where more is better";
 
-/// What stands between a length and how many deadlines may be later.
+/// The words between a length and how many deadlines may be later.
 const AT_MOST: &str = " at most ";
 
 impl FromStr for Rule {

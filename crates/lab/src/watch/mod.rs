@@ -65,7 +65,7 @@ pub struct Missed {
     pub given_up: Nanos,
 }
 
-/// What becomes of deadlines.
+/// The state of deadlines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// One was waited for.

@@ -152,7 +152,7 @@ impl<'r> Loop<'r> {
         others.min_by(|a, b| costs(a).total_cmp(&costs(b))).copied()
     }
 
-    /// What a way to wait costs over the best.
+    /// The cost of a way to wait over that of the best.
     fn over_best(&self, subject: &str) -> Option<(Row<'r, Pace>, Interval)> {
         let row = select::of_subject(&self.rows, subject)?;
         Some((row, over(row.m, self.best(USUAL).m, USUAL)?))

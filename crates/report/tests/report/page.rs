@@ -54,7 +54,7 @@ fn a_page_has_answers_figures_and_tables_and_is_the_same_each_time() {
     assert!(html.len() < 1_000_000, "{}", html.len());
 }
 
-/// Who gets a page by mail has no command.
+/// A reader who gets a page by mail has no command.
 #[test]
 fn a_reader_without_the_command_gets_no_lines_for_it() {
     let run = || Run {

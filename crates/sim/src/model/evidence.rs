@@ -23,7 +23,7 @@ pub enum Part {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Compared {
-    /// What the names of its models begin with.
+    /// The beginning of the names of its models.
     pub(super) of: &'static str,
     /// Such a computer, with its article.
     pub(super) computer: &'static str,

@@ -40,7 +40,7 @@ pub(crate) struct IdleTable {
     pub(crate) power: Option<Power>,
 }
 
-/// What a core takes, in milliwatts.
+/// The power of a core, in milliwatts.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Power {

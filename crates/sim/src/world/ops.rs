@@ -72,16 +72,7 @@ impl<'p> World<'p> {
             Doing::Offering(since) => self.offered(id, since),
             Doing::Blocked { begin, deadline } => {
                 let now = self.show();
-                let outcome = Outcome {
-                    late: now.late_for(deadline),
-                    naps: 1,
-                    steps: 1,
-                    slept: now.since(begin),
-                    ..Outcome::default()
-                };
-                let recorder = &mut self.threads[id].recorder;
-                recorder.sample(begin, deadline, 0, outcome, None);
-                self.count_sample();
+                self.count_block(id, begin, deadline, now, 1);
                 Then::Again
             }
             Doing::Looping {
@@ -292,6 +283,19 @@ impl<'p> World<'p> {
             return self.arm(id, *method, limit, Nanos::ZERO);
         }
         let (now, deadline) = (self.show(), begin + *length);
+        self.count_block(id, begin, deadline, now, naps);
+        Then::Again
+    }
+
+    /// Records calls that blocked from `begin` on, until `now`.
+    fn count_block(
+        &mut self,
+        id: ThreadId,
+        begin: Tick<SimClock>,
+        deadline: Tick<SimClock>,
+        now: Tick<SimClock>,
+        naps: u32,
+    ) {
         let outcome = Outcome {
             late: now.late_for(deadline),
             naps,
@@ -302,10 +306,9 @@ impl<'p> World<'p> {
         let recorder = &mut self.threads[id].recorder;
         recorder.sample(begin, deadline, 0, outcome, None);
         self.count_sample();
-        Then::Again
     }
 
-    /// What the clock of an event loop shows.
+    /// The reading of the clock of an event loop.
     fn loop_ms(&self, clock: LoopClock) -> u64 {
         let written = match clock {
             LoopClock::Precise => None,
