@@ -153,16 +153,16 @@ fn answer(article: &Article, told: &[Told]) -> String {
         text += &format!(" \"{}\" differs. {}", told.claim.says, told.claim.why);
     }
     let rest = [
-        (of(&[Found::Shown]), "a model shows without a figure"),
-        (of(&[Found::Here]), "your computer measures"),
-        (of(&[Found::ByHand]), "take a computer with Windows"),
-        (of(&[Found::Not]), "cannot be shown"),
+        (of(&[Found::Shown]), "shown on a model without a figure"),
+        (of(&[Found::Here]), "measured on your computer"),
+        (of(&[Found::ByHand]), "for a computer with Windows"),
+        (of(&[Found::Not]), "that cannot be shown"),
     ];
     let rest = rest.iter().filter(|(told, _)| !told.is_empty());
     let rest: Vec<_> = rest
         .map(|(told, what)| format!("{} {what}", told.len()))
         .collect();
-    text += &format!(" Of the other claims {}.", prose::list(&rest));
+    text += &format!(" Other claims: {}.", prose::list(&rest));
     format!("{}\n{}", paragraph(&text), paragraph(article.about))
 }
 

@@ -20,19 +20,34 @@ pub(super) const ARTICLE: Article = Article {
         ),
         row("Frames of a spin loop", "16.67 ms", ("A11", ""), FRAMES),
         row(
-            "CPU of 1000 frames: system sleep",
+            "CPU of 1000 frames, system sleep",
             "0.0 %",
             ("A12", "{1} %"),
             FRAMES,
         ),
-        row("... spinning", "99.8 %", ("A13", "{1} %"), FRAMES),
+        row(
+            "CPU of 1000 frames, spinning",
+            "99.8 %",
+            ("A13", "{1} %"),
+            FRAMES,
+        ),
         otherwise(
-            row("... preciseSleep", "4.8 %", ("A14", "{1} to {2} %"), FRAMES),
+            row(
+                "CPU of 1000 frames, preciseSleep",
+                "4.8 %",
+                ("A14", "{1} to {2} %"),
+                FRAMES,
+            ),
             "4.0 % if a Sleep counts from the last interrupt, 6.5 % if from the call; the article does not say how long \
              its Sleep(1) took.",
         ),
         otherwise(
-            row("... timerSleep", "0.4 %", ("A15", "{1} %"), FRAMES),
+            row(
+                "CPU of 1000 frames, timerSleep",
+                "0.4 %",
+                ("A15", "{1} %"),
+                FRAMES,
+            ),
             "The model's high-resolution timer ends at interrupts 0.5 ms apart, so that timerSleep spins for 0.3 ms of a \
              frame; the article does not say how late its timer was.",
         ),

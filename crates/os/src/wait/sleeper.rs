@@ -210,6 +210,7 @@ mod tests {
     use super::*;
     use crate::wait::methods;
     use punctual_core::{Goal, Step, Strategy, Turn, drive};
+    use std::sync::{Mutex, MutexGuard, PoisonError};
 
     fn assert_send<T: Send>() {}
 
@@ -219,6 +220,12 @@ mod tests {
             .chain(methods().iter().copied())
     }
 
+    /// A process has one interval timer, so the tests of every method take turns.
+    fn in_turn() -> MutexGuard<'static, ()> {
+        static TURN: Mutex<()> = Mutex::new(());
+        TURN.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     #[test]
     fn a_sleeper_can_be_given_to_a_thread() {
         assert_send::<Sleeper>();
@@ -226,6 +233,7 @@ mod tests {
 
     #[test]
     fn every_listed_method_blocks_and_comes_back() {
+        let _turn = in_turn();
         let mut sleeper = Sleeper::new();
         for method in every_method() {
             for ns in [0, 1, 99, 100, 300_000] {
@@ -248,6 +256,7 @@ mod tests {
     /// carrier, a wait is never early.
     #[test]
     fn a_wait_is_never_early() {
+        let _turn = in_turn();
         let mut sleeper = Sleeper::new();
         for method in every_method() {
             let deadline = clock::now() + Nanos::from_ms(2);
@@ -260,6 +269,7 @@ mod tests {
     /// Where a handle belongs to a thread, the next one would wait for ever.
     #[test]
     fn a_sleeper_goes_from_thread_to_thread() {
+        let _turn = in_turn();
         let mut sleeper = Sleeper::new();
         for method in every_method() {
             sleeper.prepare(method).unwrap();
