@@ -20,7 +20,7 @@ const ALL: &str = "all of them";
 /// One line of the story.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// What is different.
+    /// The difference.
     pub what: &'static str,
     /// The computer.
     pub machine: Machine,
@@ -94,7 +94,7 @@ impl Line {
     }
 }
 
-/// What a Run of the story says of its computers.
+/// The facts of the computers of the story, for its Run.
 pub fn machine_facts() -> MachineFacts {
     let lines = lines();
     let names = distinct(lines.iter().map(|line| &*line.machine.name));
@@ -107,7 +107,7 @@ pub fn machine_facts() -> MachineFacts {
     }
 }
 
-/// What the story comes to: what the lock cost, and what all proposals together bring.
+/// The answer of the story: the cost of the lock, and the gain of all proposals together.
 fn answer(lines: &[Line], told: &[Prediction]) -> String {
     let (first, line) = (&told[0].central, &lines[0]);
     let mut text = format!(

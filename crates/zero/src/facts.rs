@@ -1,4 +1,4 @@
-//! What a Run says of the machine's memory and of its ways to zero.
+//! Facts of a Run about the machine's memory and its ways to zero.
 
 use punctual_os::quick::QuickClock;
 use punctual_record::{MachineFacts, Value};
@@ -38,7 +38,7 @@ pub struct ZeroFacts {
     /// The clock that workers read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quick_clock: Option<String>,
-    /// What a reading of it costs.
+    /// The cost of reading it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quick_clock_cost_ns: Option<f64>,
     /// The ways to zero that this CPU has.
@@ -52,7 +52,7 @@ pub struct ZeroFacts {
 pub struct CacheFacts {
     /// Its size.
     pub bytes: u64,
-    /// What it holds.
+    /// Its contents.
     pub kind: String,
     /// 1 is the one next to the CPU.
     pub level: u8,
@@ -92,7 +92,7 @@ impl ZeroFacts {
         }
     }
 
-    /// What a Run says of its machine. What is not of the type that it has here is not told.
+    /// The facts of a Run's machine. Values of another type are left out.
     pub fn of(machine: &MachineFacts) -> Self {
         let mut facts = machine.other.clone();
         facts.retain(|name, fact| Self::deserialize(json!({ name: fact })).is_ok());

@@ -28,7 +28,7 @@ pub use facts::ZeroFacts;
 pub use report::{COMPARED, computers};
 pub use simulation::Grid;
 
-/// What came of a thread; if it panicked, so does the caller.
+/// Joins a thread; if it panicked, so does the caller.
 pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     let joined = thread.join();
     joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -53,7 +53,7 @@ pub(crate) fn ascending<T: Ord>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     ascending
 }
 
-/// What the system does not do, as whoever wanted it hears it.
+/// The refusal for a request that the system does not support.
 pub(crate) fn refusal(error: punctual_os::Error) -> Refusal {
     Refusal::new(error.to_string())
 }
@@ -63,22 +63,22 @@ pub(crate) fn refusal(error: punctual_os::Error) -> Refusal {
 pub struct Progress {
     /// Turns that are done.
     pub done: usize,
-    /// What is measured next.
+    /// The measurement that comes next.
     pub next: String,
     /// In which round, counted from 0.
     pub round: u32,
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Ran {
-    /// What was measured, in the order in which it is shown.
+    /// The measurements, in the order in which they are shown.
     pub measurements: Vec<ZeroRow>,
-    /// What was given up.
+    /// The measurements that were given up.
     pub given_up: Vec<Warning>,
-    /// What else happened to the computer meanwhile.
+    /// Other disturbances of the computer meanwhile.
     pub disturbance: Option<Disturbance>,
-    /// What ended it before its end.
+    /// Why it ended early, if it did.
     pub end: End,
 }
 

@@ -1,5 +1,5 @@
-//! What others have published of zeroing pages: GB (1e9 bytes) per second of CPU
-//! time, and what allocations cost.
+//! Published figures of zeroing pages: GB (1e9 bytes) per second of CPU time, and the cost of
+//! allocations.
 //!
 //! They are read from `published.toml`, and what follows from them is computed here.
 
@@ -61,7 +61,7 @@ pub(crate) struct HiddenCosts {
 pub(crate) struct HiddenCost {
     /// For a MB; of [`CostItem::Pair`], for a block of any size.
     pub(crate) us: f64,
-    /// Who was charged.
+    /// The process that was charged.
     pub(crate) payer: String,
 }
 
@@ -111,7 +111,7 @@ static FILE: LazyLock<Value> = LazyLock::new(|| {
     toml::from_str(include_str!("published.toml")).expect("the tests read the same file")
 });
 
-/// What the file says.
+/// The contents of the file.
 pub(crate) static FIGURES: LazyLock<Figures> = LazyLock::new(|| {
     let figures = Figures::deserialize(&*FILE);
     figures.expect("the tests read the same file")
@@ -219,7 +219,7 @@ impl Trace {
 }
 
 impl HiddenCosts {
-    /// What is not sure about it.
+    /// The doubts about it.
     pub(crate) fn doubt(&self) -> String {
         filled(&self.doubt)
     }

@@ -105,10 +105,10 @@ pub(super) fn of_prediction(machine: &Machine, job: &Job, prediction: &Predictio
     }
 }
 
-/// What a Run says of a simulated computer.
+/// The facts of a simulated computer, for its Run.
 pub fn machine_facts(machine: &Machine) -> MachineFacts {
     let matrix = machine.matrix();
-    // Those of the preset are not used then.
+    // The figures of the preset do not apply then.
     let figures = machine
         .figures()
         .filter(|(quantity, _)| matrix.is_none() || !quantity.is_distance());
@@ -137,7 +137,7 @@ fn pool(machine: &Machine, job: &Job) -> PoolOf {
     PoolOf {
         on: Some(machine.name.to_string()),
         arrivals: Arrivals::Closed,
-        // What the figures of simulated computers are about.
+        // The memory and kernel of the figures of simulated computers.
         memory: "cold".to_owned(),
         kernel: "memset".to_owned(),
         bytes: job.pages * PAGE_BYTES,
@@ -201,13 +201,13 @@ pub(super) fn closed_form(machine: &Machine, setting: &Setting) -> Option<Chain>
     let value = |quantity| machine.value(quantity);
     let zero = value(Quantity::Zero);
     let zeroing = batch * zero;
-    // What is done for a take goes on while stores to pages are on their way.
+    // The work for a take continues while stores to pages are on their way.
     let besides = value(Quantity::Turn).max(value(Quantity::Drain));
     let away = zeroing + batch * value(Quantity::Bookkeeping) + besides;
     Some(Chain {
         cores: workers,
         away,
-        // Who is away needs the memory for a part of that time only.
+        // A worker that is away needs the memory for only a part of that time.
         abreast: value(Quantity::Bandwidth) * zero / PAGE * away / zeroing,
         // The lock is taken, and the line of the backlog comes from whoever had
         // it: to be read, and then to be written.
@@ -221,7 +221,7 @@ pub(super) fn closed_form(machine: &Machine, setting: &Setting) -> Option<Chain>
 
 const PAGE: f64 = PAGE_BYTES as f64;
 
-/// What a grid is made of. Settings that cannot be are left out.
+/// The dimensions of a grid. Impossible settings are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grid {
     /// The numbers of workers.
@@ -237,9 +237,8 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// What is tried on a simulated computer of so many CPUs where nothing else is said.
-    /// Where there are many, less of it: what contends for a line there takes long to
-    /// simulate.
+    /// The usual grid for a simulated computer of so many CPUs. With many CPUs it is smaller,
+    /// because contention for a line takes long to simulate.
     pub fn usual(cpus: usize) -> Self {
         use Batch::{Growing, Half, One, TwiceWorkers, Workers};
         use LockKind::{Counter, Mcs, Mutex, Tas, Ticket};

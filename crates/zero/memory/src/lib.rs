@@ -64,7 +64,7 @@ pub use mapping::Mapping;
 /// divides the page of every system, which on Apple's own CPUs is 16 KiB.
 pub const PAGE: usize = 4096;
 
-/// What [`Mapping::advise`](Mapping::advise) tells the system.
+/// The advice that [`Mapping::advise`](Mapping::advise) gives the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Advice {
     /// Back it with huge pages where that is possible: one fault then brings,
@@ -156,7 +156,7 @@ pub fn init_on_free() -> Option<bool> {
 pub struct Cache {
     /// 1 is the one next to the CPU.
     pub level: u8,
-    /// What it holds.
+    /// Whether it holds data, or data and instructions.
     pub kind: CacheKind,
     /// Its size.
     pub bytes: u64,
@@ -165,7 +165,7 @@ pub struct Cache {
     pub shared_by: Vec<usize>,
 }
 
-/// What a cache holds. Those that hold instructions alone are left out.
+/// The contents of a cache. Caches of instructions alone are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheKind {
     /// Data alone.

@@ -38,8 +38,8 @@ use super::{Advice, Kernel, PAGE, kernel, platform};
 /// that nobody else writes the same pages meanwhile.
 #[derive(Debug)]
 pub struct Mapping {
-    /// What the system gave, which is longer than what is used where the first
-    /// page had to lie at a multiple.
+    /// All that the system gave. It is longer than the part in use where the first page had to lie
+    /// at a multiple.
     whole: NonNull<u8>,
     whole_bytes: usize,
     start: NonNull<u8>,
@@ -65,7 +65,7 @@ impl Mapping {
     /// As [`new`](Self::new), with the first page at a multiple of `alignment`,
     /// as huge pages need it.
     ///
-    /// So much more is asked of the system, and never touched.
+    /// The system is asked for that much more, which is never touched.
     ///
     /// # Errors
     /// As [`new`](Self::new). Range when `alignment` is not a power of two.
@@ -367,7 +367,7 @@ mod tests {
         Mapping::new(2 * PAGE).unwrap().words(1..3);
     }
 
-    /// Those that this CPU has.
+    /// The kernels that this CPU can run.
     fn kernels() -> impl Iterator<Item = Kernel> {
         let all = Kernel::ALL.into_iter();
         all.filter(|kernel| kernel.is_supported())

@@ -79,7 +79,7 @@ pub(super) fn free_bytes() -> Option<u64> {
     (told != 0).then_some(free)
 }
 
-/// Those of the first CPU of the first processor group.
+/// The caches of the first CPU of the first processor group.
 pub(super) fn caches() -> Vec<Cache> {
     let mut caches = Vec::new();
     facts::processor_records(RelationCache, |record| {

@@ -16,7 +16,7 @@ pub(crate) const MOST_PAGES: u64 = 1 << 30;
 pub enum Batch {
     /// One page, as Windows 10 does.
     One,
-    /// So many.
+    /// This many pages.
     Fixed(u64),
     /// As many as there are workers: the article's rule for when handing out takes
     /// as long as zeroing a page.
@@ -26,8 +26,8 @@ pub enum Batch {
     /// Half of what is left. From one central backlog the first to come takes
     /// half of all, so that no number of workers is more than twice as fast as one.
     Half,
-    /// What is left, divided by `share` times the number of workers, rounded up,
-    /// and at least `floor` pages (Polychronopoulos and Kuck 1987).
+    /// The pages left, divided by `share` times the number of workers, rounded up, and at least
+    /// `floor` pages (Polychronopoulos and Kuck 1987).
     Guided {
         /// 1 as in GCC's libgomp, 2 as in Taskflow.
         share: u64,
@@ -48,7 +48,7 @@ pub enum Batch {
     StealHalf,
 }
 
-/// What a policy remembers between two takes; zeros at first.
+/// The state that a policy keeps between two takes; zeros at first.
 pub(crate) type Memory = [u64; 2];
 
 impl Batch {
@@ -59,8 +59,8 @@ impl Batch {
         floor: 64,
     };
 
-    /// What the owner of a backlog takes from it where others steal from it: one
-    /// page, so that there is something left to take half of.
+    /// The pages that the owner of a backlog takes from it where others steal from it: one, so
+    /// that half of the rest can be stolen.
     pub(crate) const OWN: u64 = 1;
 
     /// Whether there can be such a policy.
@@ -83,7 +83,7 @@ impl Batch {
         matches!(self, Self::Factoring | Self::Trapezoid | Self::Growing)
     }
 
-    /// What it takes whatever is left; `None` if that depends on it.
+    /// The size of every take; `None` if it depends on the pages that are left.
     pub const fn constant(self, workers: u64) -> Option<u64> {
         match self {
             Self::One => Some(1),
@@ -114,7 +114,7 @@ impl Batch {
         })
     }
 
-    /// Those that are one word; the others are numbers.
+    /// The policies whose name is one word; the others are numbers.
     const NAMED: [(&str, Self); 9] = [
         ("1", Self::One),
         ("n", Self::Workers),
@@ -183,7 +183,7 @@ impl FromStr for Batch {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     pub(crate) batch: Batch,
-    /// What it takes whatever is left, if it does.
+    /// The size of every take, if it is constant.
     pub(crate) constant: Option<u64>,
     /// How many pages there were at first.
     pub(crate) total: u64,

@@ -99,8 +99,8 @@ impl Accounting {
         has_room
     }
 
-    /// So many pages of the take that was noted last, and maybe kept, have been
-    /// zeroed.
+    /// Adds the time in which the pages of the last take were zeroed. Keeps it as a sample if the
+    /// take was kept.
     pub(crate) fn note_zeroing(&mut self, pages: u64, length: Nanos, is_kept: bool) {
         self.pages_sampled += pages;
         self.zeroing += length;
@@ -109,14 +109,14 @@ impl Accounting {
         }
     }
 
-    /// What a take, or putting its pages into the list of zeroed ones, spent on locks.
+    /// Adds the time that one take, or one return of zeroed pages, spent on locks.
     pub(crate) fn note_locks(&mut self, timed: Timed) {
         self.wait += timed.wait;
         self.hold += timed.hold;
     }
 }
 
-/// What was spent on the locks of a take.
+/// The time that the locks of one take cost.
 #[derive(Clone, Copy)]
 pub(crate) struct Timed {
     pub(crate) wait: Nanos,

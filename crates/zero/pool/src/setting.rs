@@ -10,7 +10,7 @@ use crate::batches::Batch;
 pub struct Setting {
     /// How many workers.
     pub workers: usize,
-    /// What keeps them apart.
+    /// The lock between the workers.
     pub lock: LockKind,
     /// How many pages each takes at a time.
     pub batch: Batch,
@@ -63,7 +63,7 @@ impl FromStr for Dequeue {
 }
 
 impl Setting {
-    /// So many workers that take ranges of pages.
+    /// Workers that take ranges of pages.
     pub const fn new(workers: usize, lock: LockKind, batch: Batch) -> Self {
         Self {
             workers,
@@ -77,7 +77,7 @@ impl Setting {
     /// Whether there can be such a pool.
     ///
     /// # Errors
-    /// What cannot be, and what to do instead.
+    /// The setting is impossible. The error says what to do instead.
     pub fn check(&self) -> Result<(), String> {
         let counts = self.lock == LockKind::Counter;
         if self.workers == 0 {
@@ -109,7 +109,7 @@ impl Setting {
     }
 }
 
-/// What keeps workers apart.
+/// The kinds of locks between workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LockKind {
     /// Test-and-set.

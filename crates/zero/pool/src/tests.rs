@@ -13,13 +13,13 @@ use crate::blocking::locks::{Mcs, Ttas};
 use crate::blocking::{Computer, Line, Lock, Pool};
 use crate::{Accounting, Batch, Dequeue, LockKind, Sample, Setting};
 
-/// What an operation on a line takes.
+/// The time of an operation on a line.
 const OPERATION: Nanos = Nanos::new(1);
-/// What following a link takes.
+/// The time to follow a link.
 const LINK: Nanos = Nanos::new(10);
-/// What zeroing a page takes.
+/// The time to zero a page.
 const PAGE: Nanos = Nanos::new(100);
-/// What a take costs besides.
+/// The other time of a take.
 const OVERHEAD: Nanos = Nanos::new(1_000);
 
 /// One CPU.
@@ -29,7 +29,7 @@ struct Alone(Rc<State>);
 #[derive(Debug)]
 struct State {
     now: Cell<Nanos>,
-    /// What was zeroed, in order.
+    /// The pages that were zeroed, in order.
     zeroed: RefCell<Vec<Range<u64>>>,
     /// How long each pause was.
     pauses: RefCell<Vec<Nanos>>,
@@ -107,8 +107,8 @@ impl Line for Words {
         Ok(word.replace(new))
     }
 
-    /// Whoever has to wait for a word sees it become 0; but others make it what it
-    /// was at once, as often as is said.
+    /// A wait for a word ends with 0. The other workers are said to change it back at once, so
+    /// many times.
     fn wait_while(&self, word: usize, value: u64) -> u64 {
         let word = self.word(word);
         if word.get() != value {
@@ -122,7 +122,7 @@ impl Line for Words {
     }
 }
 
-/// Nobody else is there to keep out.
+/// No other worker needs to be kept out.
 #[derive(Debug)]
 struct Nobody;
 

@@ -52,12 +52,12 @@ fn three_under(kind: LockKind) {
     explore(2, move || count_under(kind, 3, 2));
 }
 
-/// So many pages for two workers.
+/// Two workers zero this many pages.
 fn two_zero(pages: u64, lock: LockKind, batch: Batch) {
     zero(3, pages, Setting::new(2, lock, batch));
 }
 
-/// So many pages for three workers.
+/// Three workers zero this many pages.
 fn three_zero(pages: u64, lock: LockKind, batch: Batch) {
     zero(2, pages, Setting::new(3, lock, batch));
 }

@@ -1,6 +1,6 @@
-//! What papers on locks have: workers that want one lock again and again, and zero nothing; and
-//! the closed form that stands beside the simulation: a birth-death chain
-//! over how many of the workers hold or want the lock.
+//! Workers that want one lock again and again and zero nothing, as in papers on locks; and the
+//! closed form beside the simulation: a birth-death chain over the number of workers that hold or
+//! want the lock.
 //!
 //! Boyd-Wickizer, Kaashoek, Morris and Zeldovich, "Non-scalable locks are
 //! dangerous" (Linux Symposium 2012): with `k` of `n` cores at the lock, the
@@ -41,12 +41,12 @@ pub enum HandOff {
     Reads {
         /// The first read.
         first: f64,
-        /// What each other read adds.
+        /// The time that each other read adds.
         more: f64,
     },
     /// `s`, and `c` more if anybody waits: a queued lock.
     Constant {
-        /// What passing the lock on takes.
+        /// The time to pass the lock on.
         c: f64,
     },
 }
@@ -64,11 +64,11 @@ pub struct Chain {
     pub abreast: f64,
     /// Time that the lock is held.
     pub section: f64,
-    /// What waiters add to it.
+    /// How waiting workers lengthen it.
     pub hand_off: HandOff,
 }
 
-/// What a chain settles to.
+/// The steady state of a chain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settled {
     /// How likely it is that so many hold or want the lock.
@@ -82,7 +82,7 @@ impl Chain {
     /// neighbours and normalised on the way, so that nothing overflows however
     /// many cores there are.
     pub fn settle(&self) -> Settled {
-        // Whatever has grown this large makes what came long before it nothing.
+        // Beside a weight this large, the earlier ones are negligible.
         const LARGE: f64 = 1e200;
         let mut at_lock = vec![1.0];
         let mut last = 1.0;

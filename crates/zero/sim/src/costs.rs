@@ -1,4 +1,4 @@
-//! What things cost for so many workers, in the simulator's own unit.
+//! The costs of operations for a number of workers, in the simulator's own unit.
 
 use std::ops::Index;
 
@@ -12,7 +12,7 @@ use super::quantity::Quantity;
 
 pub(crate) const PAGE_BYTES: f64 = 4_096.0;
 
-/// What operations of so many workers cost, each on a CPU of its own.
+/// The costs of operations if each worker has a CPU of its own.
 #[derive(Clone, Debug)]
 pub(crate) struct Costs {
     pub(crate) workers: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Costs {
     pub(crate) zero_remote: Option<Time>,
     /// How many can zero at full speed.
     pub(crate) abreast: f64,
-    /// What a take costs besides what the pool does, under the lock.
+    /// The cost of a take besides the pool's own work, under the lock.
     pub(crate) overhead: Time,
 }
 
@@ -78,7 +78,7 @@ impl Costs {
         self.shares[quantity as usize]
     }
 
-    /// What a line takes from one worker to another, in thirds of a nanosecond.
+    /// The time a line takes from one worker to another, in thirds of a nanosecond.
     pub(crate) fn transfer(&self, from: usize, to: usize, has_queued: bool) -> u64 {
         self.transfer[from * self.workers + to][usize::from(has_queued)]
     }

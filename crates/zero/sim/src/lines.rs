@@ -51,12 +51,12 @@ pub(crate) struct Request {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
-    /// What each is, whoever has it.
+    /// The value of each word, in the newest copy.
     pub(crate) words: [u64; 4],
-    /// Who got it last, and hands it on. Nobody if it is in memory only.
+    /// The worker that has the newest copy and hands it on. `None` if only memory has it.
     pub(crate) newest: Option<usize>,
     copies: Workers,
-    /// Who is served, then who waits.
+    /// The request that is served, then those that wait.
     queue: VecDeque<Request>,
     spinning: Vec<Request>,
     /// When whoever has the line to itself is told that somebody else wants it.
@@ -131,7 +131,7 @@ impl Line {
         if last == 0 {
             return Answer::Serve;
         }
-        // Whoever is being served is out of reach.
+        // The request that is being served cannot be overtaken.
         if last > 1 && overtakes() {
             self.queue.swap(last, last - 1);
         }
@@ -150,9 +150,8 @@ impl Line {
         self.queue.front().copied()
     }
 
-    /// What it takes to bring the line to whoever is served: the farthest of
-    /// those who have to be reached, by `reach(from, to)`; `None` if it comes
-    /// from memory.
+    /// The time to bring the line to the worker that is served: that of the farthest copy, by
+    /// `reach(from, to)`; `None` if the line comes from memory.
     pub(crate) fn transfer(&self, reach: impl Fn(usize, usize) -> u64) -> Option<u64> {
         let Request { worker, access, .. } = self.served().expect("somebody is served");
         if access.writes() {

@@ -19,9 +19,9 @@ use super::topology::{Distance, Matrix, Numbering, Topology};
 /// A computer: its CPUs, and what things cost on it.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// What the user types.
+    /// The name that users type.
     pub name: Cow<'static, str>,
-    /// What it is, in a few words.
+    /// A description of a few words.
     pub what: Cow<'static, str>,
     /// Its CPUs.
     pub topology: Topology,
@@ -48,7 +48,7 @@ impl Machine {
             matrix: None,
             figures: Vec::new(),
         };
-        // What is taken for granted of every computer where it says nothing itself.
+        // Values that are assumed for every computer that does not state them.
         FILE.common.iter().fold(machine, Stated::put)
     }
 
@@ -166,7 +166,7 @@ impl Machine {
         Ok(self)
     }
 
-    /// What was measured between each pair of its CPUs, if that was.
+    /// The measured times between each pair of its CPUs, if there are any.
     pub fn matrix(&self) -> Option<&Matrix> {
         self.matrix.as_deref()
     }
@@ -186,7 +186,7 @@ impl Machine {
             .map(|(quantity, figure)| (*quantity, figure))
     }
 
-    /// What is known of a quantity.
+    /// The known value of a quantity.
     pub fn figure(&self, quantity: Quantity) -> Option<&Figure> {
         let at = self.figures.binary_search_by_key(&quantity, |(q, _)| *q);
         at.ok().map(|at| &self.figures[at].1)
@@ -226,7 +226,7 @@ impl Machine {
         self.figure(quantity).map_or(0.0, |figure| figure.value)
     }
 
-    /// What a cache line takes from one CPU to another, in nanoseconds.
+    /// The time a cache line takes from one CPU to another, in nanoseconds.
     pub fn transfer_ns(&self, from: usize, to: usize) -> f64 {
         if let Some(matrix) = &self.matrix {
             return matrix.ns(from, to);
@@ -271,9 +271,9 @@ struct File {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preset {
-    /// What the user types.
+    /// The name that users type.
     pub name: String,
-    /// What it is, in a few words.
+    /// A description of a few words.
     pub what: String,
     /// The name of its kind, a [`Class`].
     pub class: String,
@@ -287,7 +287,7 @@ pub struct Preset {
 pub struct Class {
     /// Its name.
     pub name: String,
-    /// What it is, in a few words.
+    /// A description of a few words.
     pub what: String,
     /// The locks that are validated.
     #[serde(deserialize_with = "words")]
@@ -362,9 +362,9 @@ impl Stated {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct System {
-    /// What the user types.
+    /// The name that users type.
     pub name: String,
-    /// What it is, in a few words.
+    /// A description of a few words.
     pub what: String,
     /// The computer that it was seen on, by its name.
     pub machine: String,
@@ -438,7 +438,7 @@ impl System {
         machine.with(Quantity::Bookkeeping, self.bookkeeping())
     }
 
-    /// What it does for each page besides zeroing it, in nanoseconds.
+    /// The work for each page besides zeroing it, in nanoseconds.
     pub fn bookkeeping(&self) -> Figure {
         self.bookkeeping.stated().figure()
     }
@@ -575,7 +575,7 @@ mod tests {
         let mutex = [LockKind::Mutex];
         assert_eq!(of("cascade-lake-96,zero=150", 39, LockKind::Mutex), mutex);
         assert_eq!(of("milan-192", 2, LockKind::Tas), [LockKind::Tas]);
-        // Nobody waits, or there is no lock.
+        // No worker waits, or there is no lock.
         assert_eq!(of("milan-192", 1, LockKind::Tas), []);
         assert_eq!(of("milan-192", 2, LockKind::Counter), []);
         let returns = Setting {

@@ -1,4 +1,5 @@
-//! What a simulation says if what is not known is a little different, and if a pool begins otherwise.
+//! Predictions of a simulation if unknown values are a little different, and if a pool starts in
+//! another state.
 
 use punctual_program::Refusal;
 use punctual_record::Interval;
@@ -10,15 +11,15 @@ use super::quantity::{Figure, Quantity};
 use super::simulate::{Job, PoolResult, settle, simulate};
 use super::topology::Distance;
 
-/// What comes of a job, and what would if one thing or another were different.
+/// The result of a job, and the results if one value or another were different.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
     /// With every figure as it is given.
     pub central: PoolResult,
     /// With one of them at an end of its interval.
     pub others: Vec<PoolResult>,
-    /// What the pool settles to if all workers begin at once, and if one begins after another.
-    /// None where how it begins makes no difference.
+    /// The steady states of the pool if all workers start at once, and if they start one after
+    /// another. `None` if the start makes no difference.
     pub settled: Option<[PoolResult; 2]>,
 }
 
@@ -93,9 +94,9 @@ pub fn predict(machine: &Machine, job: &Job, active: Active) -> Result<Predictio
 /// Two states differ if one zeroes so much more than the other.
 const APART: f64 = 1.1;
 
-/// What a pool settles to from both ends; none if that is the same. A lock that passes the lock on
-/// more slowly the more workers wait can stay overloaded once it is: near that point the beginning
-/// decides.
+/// The steady states of a pool from both starts; `None` if they are the same. A lock that is
+/// passed on more slowly the more workers wait can stay overloaded once it is. Near that point the
+/// start decides.
 fn settled(machine: &Machine, job: &Job) -> Option<[PoolResult; 2]> {
     use LockKind::{Counter, Mcs};
     let Setting { lock, returns, .. } = job.setting;
@@ -105,7 +106,7 @@ fn settled(machine: &Machine, job: &Job) -> Option<[PoolResult; 2]> {
         return None;
     }
     let workers = job.setting.workers as f64;
-    // So far apart that the lock is free whenever one comes for the first time.
+    // The workers start so far apart that each finds the lock free at first.
     let transfer = machine.mean_transfer_ns(job.setting.workers).ok()?;
     let wide = workers * (machine.value(Quantity::Section) + 4.0 * transfer);
     let [at_once, apart] = [0.0, wide].map(|ns| {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 macro_rules! quantities {
     ($($name:ident $key:literal $unit:ident $least:literal..$most:literal, $what:literal;)*) => {
-        /// What can be said of a simulated computer in a number.
+        /// A property of a simulated computer that is a number.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
         #[serde(try_from = "String")]
         pub enum Quantity {
@@ -37,9 +37,9 @@ struct Row {
     what: &'static str,
 }
 
-// What the user types, the unit, the least and the most that it can be, and what it is. A
-// page that takes no time to zero would make every rate infinite, who spins for nothing
-// would spin for ever, and if all requests overtook another the first would never be served.
+// The name that users type, the unit, the least and greatest value, and the description. A page
+// that took no time would make every rate infinite. A spin that took no time would never end. If
+// all requests overtook another, the first would never be served.
 quantities! {
     SameCore "same-core" Ns 0.0..1e9, "a cache line between logical CPUs of a core";
     SameCache "same-cache" Ns 0.0..1e9, "a cache line between cores at one last-level cache";
@@ -83,7 +83,7 @@ quantities! {
     CounterExtra "counter" Ns 0.0..1e9, "what a take from a counter costs besides";
 }
 
-/// What a number counts.
+/// The unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Nanoseconds.
@@ -99,17 +99,17 @@ impl Quantity {
         &Self::ROWS[self as usize]
     }
 
-    /// What the user types.
+    /// The name that users type.
     pub const fn key(self) -> &'static str {
         self.row().key
     }
 
-    /// What it is, in a few words.
+    /// A description of a few words.
     pub const fn what(self) -> &'static str {
         self.row().what
     }
 
-    /// What its number counts.
+    /// The unit of its number.
     pub const fn unit(self) -> Unit {
         self.row().unit
     }
@@ -133,7 +133,7 @@ impl Quantity {
         (least..=most).contains(&value)
     }
 
-    /// What a take costs besides, by the kind of lock.
+    /// The other cost of a take, by the kind of lock.
     pub const fn extra(lock: LockKind) -> Self {
         match lock {
             LockKind::Tas => Self::TasExtra,

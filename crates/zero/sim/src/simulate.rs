@@ -135,7 +135,7 @@ pub(crate) fn settle(machine: &Machine, job: &Job) -> Option<PoolResult> {
     None
 }
 
-/// What a pool did with a backlog. Times are for the whole backlog.
+/// The result of a pool with one backlog. Times are for the whole backlog.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PoolResult {
     /// The pool.
@@ -150,9 +150,9 @@ pub struct PoolResult {
     pub cpu: Nanos,
     /// Where it went.
     pub split: CpuSplit,
-    /// What the workers spent off the CPU by their own will, together.
+    /// The time that workers were off the CPU because they chose to, together.
     pub parked: Nanos,
-    /// What they had no CPU for, although it was billed to them.
+    /// The time that workers had no CPU although it was billed to them.
     pub lost: Nanos,
     /// How often pages were taken, with the one time that each worker found none.
     pub acquisitions: u64,
@@ -256,7 +256,7 @@ pub struct Bursts {
 /// Windows wakes its zeroing threads every two seconds (the article).
 pub const EVERY: Nanos = Nanos::from_secs(2);
 
-/// What bursts come to once each is like the one before.
+/// The steady state of bursts, in which each is like the one before.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bursty {
     /// One of them.

@@ -18,7 +18,7 @@ pub struct Topology {
     pub cores: usize,
     /// Logical CPUs of each core.
     pub threads: usize,
-    /// What their numbers are like.
+    /// How its CPUs are numbered.
     pub numbering: Numbering,
 }
 
@@ -49,7 +49,7 @@ pub enum Distance {
 }
 
 impl Topology {
-    /// So many cores at one cache, with a thread each.
+    /// Cores at one cache, with one thread each.
     pub const fn of_cores(cores: usize) -> Self {
         Self {
             sockets: 1,

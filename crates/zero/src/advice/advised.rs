@@ -46,8 +46,8 @@ impl Advised {
             };
             picks.push((goal, with_interval));
         }
-        // What comes of not thinking about it: the smallest take, the simplest lock that
-        // spins, and a thread on every CPU.
+        // The naive pool: the smallest take, the simplest lock that spins, and a thread on every
+        // CPU.
         let naive = Setting::new(model.cpus(), LockKind::Tas, Batch::One);
         Ok(Self {
             picks,
@@ -81,14 +81,13 @@ impl Advised {
         Ok(Some((advised, candidates)))
     }
 
-    /// What is advised, each pool once, then the naive way, and those of `others` that
-    /// are none of these.
+    /// The advised pools, each once, then the naive one, and the others of `others`.
     pub fn settings(&self, others: &[Candidate]) -> Vec<Setting> {
         let all = self.candidates().chain(others);
         distinct(all.map(|candidate| candidate.setting))
     }
 
-    /// What is advised, with what the model says of it, some of them twice.
+    /// The advised pools with the predictions of the model, some of them twice.
     pub fn candidates(&self) -> impl Iterator<Item = &Candidate> {
         let picks = self.picks.iter().map(|(_, candidate)| candidate);
         picks.chain([&self.naive])
@@ -181,7 +180,7 @@ fn bounds(machine: &Machine) -> ZeroBounds {
 /// How long a lock is with one holder while all workers of a pool want it, and
 /// `B >= N h(N) / (e z)`; `None` of a lock that has no closed form.
 pub(super) fn hold(machine: &Machine, lock: LockKind, workers: usize) -> Option<ZeroHold> {
-    // What it takes at a time makes no difference to the lock.
+    // The size of a take makes no difference to the lock.
     let setting = Setting::new(workers, lock, Batch::One);
     let hold_ns = match lock {
         LockKind::Counter => {
@@ -357,7 +356,7 @@ mod tests {
         assert_eq!(ns(LockKind::Mcs), Some(120.0 + 2.0 * 50.0));
         assert_eq!(ns(LockKind::Counter), Some(5.0 + 25.0));
         assert_eq!(ns(LockKind::Mutex), None);
-        // Nobody waits for one thread, and no line travels.
+        // One thread waits for no other, and no line travels.
         let alone = hold(&machine(), LockKind::Tas, 1).unwrap();
         assert_eq!(alone.hold_ns, 20.0);
     }

@@ -39,8 +39,8 @@ pub trait Model {
         vec![Job::new(*setting, pages)]
     }
 
-    /// What comes of a pool that zeroes so many pages, with every figure as it is
-    /// given: all intervals are empty.
+    /// Predicts a pool that zeroes so many pages with every figure at its central value: all
+    /// intervals are empty.
     ///
     /// # Errors
     /// As of [`simulate`], or too little is known.
@@ -173,7 +173,7 @@ fn threads(cpus: usize, knee: Option<f64>) -> Vec<usize> {
 pub struct Candidate {
     /// The pool.
     pub setting: Setting,
-    /// What the model says of it.
+    /// The prediction of the model.
     pub predicted: ZeroingPrediction,
 }
 
@@ -198,7 +198,7 @@ fn longest_take(setting: &Setting, pages: u64) -> u64 {
     longest.min(pages)
 }
 
-/// What a pool is to be good at.
+/// The goals of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
     /// To zero much per second of CPU time.
@@ -214,7 +214,7 @@ impl Goal {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Cpu, Self::Wall, Self::Balanced];
 
-    /// What the user types.
+    /// The name that users type.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
@@ -235,8 +235,7 @@ impl Goal {
     }
 }
 
-/// What is this close to the best is as good: less is not worth a more complicated
-/// pool.
+/// A pool this close to the best is as good: less would not be worth a more complicated pool.
 const AS_GOOD: f64 = 0.995;
 
 /// The best of these for a goal when there are so many pages to zero; of those

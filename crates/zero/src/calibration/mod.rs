@@ -33,7 +33,7 @@ use crate::{distinct, refusal};
 
 pub(crate) use operations::mean_transfer;
 
-/// What is to be calibrated for.
+/// The settings to calibrate for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// The memory that pools are to zero.
@@ -64,8 +64,8 @@ const HOT_PASSES: u64 = 80;
 /// From so many pages on one pass does.
 const MANY_PAGES: u64 = 4_096;
 
-/// So often lines are measured in a round, other ones each time: what they take depends
-/// on where they are.
+/// Each round measures so many lines, other ones each time, because their cost depends on where
+/// they lie.
 const LINE_SAMPLES: usize = 5;
 
 /// All pairs are measured up to so many CPUs: 120 of them.
@@ -181,7 +181,7 @@ impl<'m> Calibrator<'m> {
         Ok(())
     }
 
-    /// What is measured of so many pages: one CPU, and all of them.
+    /// The measurements for so many pages: with one CPU, and with all.
     fn fields(&self, pages: u64) -> Vec<Field> {
         let locks = distinct(self.wanted.settings.iter().map(|setting| setting.lock));
         let field = |workers| Field {

@@ -1,5 +1,4 @@
-//! What a CPU does without anybody else, what two do with one cache line, and what it
-//! takes to wake a thread.
+//! Operations of one CPU alone, of two CPUs with one cache line, and the wake-up of a thread.
 
 use std::hint::black_box;
 use std::sync::atomic::AtomicU64;
@@ -80,18 +79,19 @@ pub(super) struct Between {
     pub(super) apart: f64,
 }
 
-/// So many lines are passed over from one to the other in a row: some tens of
-/// microseconds where each takes 50 ns, and few enough for any first cache.
+/// The lines that are passed from one CPU to the other in a row: some tens of microseconds where
+/// each takes 50 ns, and few enough for any first cache.
 const LINES: usize = 256;
 
 const SEED: u64 = 1;
 
 const ADDITIONS: u64 = 400;
 
-/// So many rows, whose median it is: a time slice that somebody else gets spoils one.
+/// The number of rows, of which the median counts: one time slice of another thread spoils one
+/// row.
 const ROWS: usize = 15;
 
-/// So many rows before these count for nothing, as both CPUs were idle until then.
+/// The rows that do not count, because both CPUs were idle before.
 const WARM_UP: usize = 30;
 
 const MEETINGS: usize = 16;
@@ -143,8 +143,8 @@ impl Between {
     }
 }
 
-/// What a line takes from one CPU of this process to another, on average over some
-/// pairs: of the first CPU and each of a few others. Zero with one CPU.
+/// The mean time of a line from one CPU of this process to another, over some pairs: the first CPU
+/// and each of a few others. Zero with one CPU.
 pub(crate) fn mean_transfer(clock: QuickClock) -> Nanos {
     const OTHERS: usize = 8;
     const SAMPLES: usize = 5;
@@ -187,8 +187,8 @@ impl Lines {
         line.fetch_add(NEXT + 1, AcqRel)
     }
 
-    /// What each line takes if this one's turn it is to do something with all of them;
-    /// nothing if it is the other's.
+    /// The time for each line if it is this CPU's turn to change all of them; nothing if it is the
+    /// other's.
     fn row(
         &self,
         clock: QuickClock,
@@ -235,10 +235,11 @@ pub(super) struct Parking {
 
 const TURNS: u64 = 20;
 
-/// So many rows, whose median it is: a time slice that somebody else gets spoils one.
+/// The number of rows, of which the median counts: one time slice of another thread spoils one
+/// row.
 const ROWS_OF_PARKING: usize = 9;
 
-/// Whose turn it is.
+/// The number of the thread whose turn it is.
 #[derive(Debug, Default)]
 struct Turns {
     turn: Mutex<u64>,
@@ -304,11 +305,11 @@ pub(super) struct Member<'b> {
 impl Member<'_> {
     /// Waits for all others, unless one of them has left.
     pub(super) fn meet(&self) {
-        // Whoever panics leaves too, and that ends the team.
+        // A worker that panics leaves too, which ends the team.
         let _ = self.barrier.wait();
     }
 
-    /// Nobody waits for anybody any more.
+    /// Ends the waits of all workers for each other.
     pub(super) fn leave(&self) {
         self.barrier.break_up();
     }

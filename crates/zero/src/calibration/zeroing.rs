@@ -47,8 +47,7 @@ pub(super) struct Sample {
     pub(super) under: Vec<Option<f64>>,
 }
 
-/// So many pages are zeroed in one go. Workers meet after each: whoever is faster
-/// does not get far ahead, as it would not in a pool.
+/// Pages that are zeroed in one go. Workers meet after each go: none gets far ahead, as in a pool.
 const GO: u64 = 64;
 
 /// Pages that follow each other, and how they are zeroed.
@@ -167,7 +166,7 @@ impl Field {
     }
 }
 
-/// What the pages of a worker add up to.
+/// The sums over the pages of a worker.
 #[derive(Clone, Debug, Default)]
 struct Tally {
     here: Sum,
@@ -252,7 +251,7 @@ fn jitter(lengths: Vec<f64>) -> Option<f64> {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct DequeueTime {
     pub(super) take: f64,
-    /// What one costs that is timed.
+    /// The cost of a take that is timed.
     pub(super) timed: f64,
     /// How many pages it took on average.
     pub(super) pages: f64,
@@ -277,7 +276,7 @@ impl DequeueTime {
     }
 }
 
-/// What a take costs where one in `every` is timed, and how many pages it took.
+/// The cost of a take where one in `every` is timed, and how many pages it took.
 fn takes(
     computer: HostComputer<'_>,
     setting: &Setting,

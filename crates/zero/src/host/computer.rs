@@ -1,4 +1,5 @@
-//! What a pool runs on here: cache lines of their own, the lock that blocks, and the rest.
+//! The parts of a pool on this computer: cache lines of their own, the blocking lock, and the
+//! rest.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -193,12 +194,12 @@ impl Lock for HostMutex {
 pub struct HostMemory {
     /// The pages themselves.
     pub mapping: Mapping,
-    /// What the pool reads the time on.
+    /// The clock of the pool.
     pub clock: QuickClock,
     pub(super) cutoff: Cutoff,
     /// Whether the system was told to use huge pages, and took it.
     pub huge_pages: bool,
-    /// What a cache line takes from CPU to CPU; zero with one CPU, or where nobody said it.
+    /// The time a cache line takes from CPU to CPU; zero with one CPU, or where it is not known.
     pub(crate) transfer: Nanos,
 }
 
@@ -275,7 +276,7 @@ mod tests {
 
     const PAGES: u64 = 200;
 
-    /// What workers take who come one after the other, and whether a page is zero.
+    /// The takes of workers that come one after another, and whether a page is zero.
     fn takes(memory: &HostMemory, dequeue: Dequeue, batch: Batch) -> (u64, bool) {
         let links = Links::new(PAGES, 3);
         let is_list = dequeue == Dequeue::List;

@@ -41,7 +41,7 @@ impl Cpus {
         workers > self.at_once
     }
 
-    /// What there is to know where a quota is in force.
+    /// The warning where a quota is in force.
     pub(crate) fn quota(&self) -> Option<Warning> {
         let all = self.order.len();
         let quota = self.quota.filter(|quota| *quota < all as f64)?;
@@ -62,7 +62,7 @@ impl Cpus {
     }
 }
 
-/// What counts the CPU time of the threads of this process, and how well.
+/// How the CPU time of this process's threads is counted, and how well.
 ///
 /// A pass can take a few microseconds, which is about what it takes to ask the
 /// system for a CPU time. So the count is used for what only it can tell: for how
@@ -89,7 +89,7 @@ pub struct Begun {
     pub at: Tick,
 }
 
-/// What a thread did, from its beginning to its end.
+/// The work of a thread, from its beginning to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
     /// When it ended.

@@ -36,7 +36,7 @@ pub(crate) struct Barrier {
     broken: AtomicBool,
 }
 
-/// Nobody is going to come any more.
+/// No other worker will come any more.
 #[derive(Debug)]
 pub(crate) struct Broken;
 
@@ -129,8 +129,8 @@ impl Cutoff {
         self.late.load(Relaxed) || self.stop.is_requested()
     }
 
-    /// What a loop does that waits: gives the CPU the hint, and where the pass is cut off
-    /// the CPU to others.
+    /// One turn of a waiting loop: gives the CPU the hint, or where the pass is cut off offers the
+    /// CPU to others.
     #[inline]
     fn spin(&self) {
         std::hint::spin_loop();

@@ -162,7 +162,7 @@ impl Worker<'_, '_> {
         shared.passes().include(begun.at, done.at);
         shared.barrier.wait()?;
         self.check(&share);
-        // So that a page left dirty is known to the one who judges.
+        // Then the check finds any page that was left dirty.
         shared.barrier.wait()?;
         if self.number == 0 {
             shared.judge();
@@ -263,8 +263,8 @@ impl Worker<'_, '_> {
     }
 }
 
-/// What workers do in a batch of passes. In each pass all pages are zeroed once,
-/// after they were filled with something else.
+/// The work of a batch of passes. In each pass all pages are zeroed once, after they were filled
+/// with something else.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
     /// How they do it together.
@@ -298,7 +298,7 @@ pub struct Bursts {
     pub times: u32,
 }
 
-/// What came of a batch.
+/// The result of a batch.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     /// How many passes count.
@@ -310,7 +310,7 @@ pub struct Observed {
     pub cpu: Nanos,
     /// From each worker's begin to its end, added up.
     pub elapsed: Nanos,
-    /// What each worker kept, over all passes that count.
+    /// The accounts of each worker, over all passes that count.
     pub accounting: Vec<Accounting>,
     /// Whether a pass was given up because it took too long.
     pub late: bool,

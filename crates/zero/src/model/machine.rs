@@ -31,16 +31,16 @@ fn bare(calibration: &ZeroCalibration) -> Result<Machine, Refusal> {
         (Quantity::Hit, calibration.hit_ns),
         (Quantity::Rmw, calibration.rmw_ns),
         (Quantity::Relax, calibration.relax_ns),
-        // Who spins on a copy looks, gives the hint, and looks again.
+        // A worker that spins on a copy looks, gives the hint, and looks again.
         (Quantity::Look, calibration.relax_ns),
     ] {
-        // What overlaps with what comes before can seem to take no time at all.
+        // Work that overlaps with the work before it can seem to take no time at all.
         let (least, _) = quantity.bounds();
         machine = machine.try_with(quantity, measured(interval.map(|ns| ns.max(least))))?;
     }
     machine = machine.try_with(Quantity::Posted, exactly(1.0))?;
     if let Some(parking) = &calibration.parking {
-        // Nobody knows how the two share what they cost together.
+        // How the two share their common cost is not known.
         let half = parking.cpu_ns.scaled(0.5);
         machine = machine
             .try_with(Quantity::Park, measured(half))?
@@ -68,8 +68,8 @@ fn with_lines(
     let lines = &calibration.lines;
     let median = |of| calibration.line(of).map_or(0.0, |interval| interval.median);
     let share = |of| median(of) / taken.median;
-    // Who has a line goes on with it until it is told that the other wants it: with
-    // a part of every transfer, and one addition more than fit into that part.
+    // A CPU keeps a line until it learns that another wants it: for a part of every transfer, and
+    // one addition more than fit into that part.
     let each = calibration.rmw_ns.median;
     let contended = median(|line| line.contended_ns);
     let notice = (each / contended - each / taken.median).clamp(0.0, 1.0);
@@ -92,8 +92,8 @@ fn with_lines(
     machine.with_matrix(Matrix::between(calibration.cpus, between)?)
 }
 
-/// What a take costs besides what the simulated pool does: what a policy computes
-/// is under the lock, all else is taken for outside.
+/// The cost of a take besides the simulated pool's own work. The computation of a policy is under
+/// the lock; all else is assumed to be outside.
 fn with_takes(
     machine: Machine,
     calibration: &ZeroCalibration,
@@ -132,8 +132,8 @@ fn with_takes(
         (take + stealing - simulated).max(0.0) + timing
     };
     let turn = after_page.with(plain.take_ns, turn);
-    // What it costs more right after a page is waiting until the stores are done, besides
-    // what the simulated take costs.
+    // The extra cost right after a page is the wait for its stores, besides the cost of the
+    // simulated take.
     let drain = |after_page: f64| match after_page > plain.take_ns.median {
         true => (after_page - simulated).max(0.0) + timing,
         false => 0.0,
@@ -156,10 +156,10 @@ fn with_takes(
         .try_with(Quantity::Drain, measured(drain))
 }
 
-/// What a take that nobody else wants costs on a simulated computer as it is.
+/// The cost of an uncontended take on a simulated computer as it is.
 fn take_on(machine: &Machine, setting: &Setting, batch: Batch) -> Result<f64, Refusal> {
     const PAGES: u64 = 2_000;
-    /// What a page costs, which has to be something.
+    /// The cost of a page, which must not be zero.
     const PAGE_NS: f64 = 1.0;
     let machine = machine
         .clone()
@@ -217,8 +217,8 @@ impl<'c> Zeroing<'c> {
         (workers - 1) as f64 / (self.calibration.cpus - 1).max(1) as f64
     }
 
-    /// What a take costs right after a page, under a lock that nobody else wants,
-    /// with so many workers at work.
+    /// The cost of a take right after a page, under an uncontended lock, with so many workers at
+    /// work.
     fn take(&self, lock: LockKind, workers: usize) -> Option<Interval> {
         let (calibration, name) = (self.calibration, self.memory.name());
         self.among(workers, |workers| {

@@ -33,9 +33,9 @@ use crate::{Progress, distinct};
 /// calibrated for.
 #[derive(Clone, Debug)]
 pub struct Calibrated {
-    /// What the parts cost.
+    /// The costs of the parts.
     pub calibration: ZeroCalibration,
-    /// What pools zero.
+    /// The memory that pools zero.
     pub memory: Memory,
     /// One take in so many is timed, which costs time too; none if that is 0.
     pub timed_every: u32,
@@ -66,7 +66,7 @@ impl Model for Calibrated {
     }
 }
 
-/// What is noted beside a run.
+/// The predictions that are recorded beside a run.
 #[derive(Debug)]
 pub struct Forecasts<'p> {
     plan: &'p PoolPlan,
@@ -169,7 +169,7 @@ impl<'p> Forecasts<'p> {
     }
 }
 
-/// Those of which the model knows everything that makes such a pool.
+/// The cells for whose pools the model knows everything.
 fn cells(plan: &PoolPlan) -> impl Iterator<Item = &Cell> {
     plan.cells.iter().filter(|cell| {
         cell.bursts.is_none()
@@ -339,7 +339,8 @@ mod tests {
         };
         let timed = page_ns(&timed, &tas(Batch::One));
         assert!((timed / 134.0 - 1.0).abs() < 0.005, "{timed}");
-        // What was not measured right after a page is taken as it is by itself.
+        // A cost that was not measured right after a page is taken to be that of the operation
+        // alone.
         let counter = page_ns(&model, &Setting::new(1, LockKind::Counter, Batch::One));
         assert!((counter / 112.0 - 1.0).abs() < 0.005, "{counter}");
     }

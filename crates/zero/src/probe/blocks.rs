@@ -14,7 +14,7 @@ use super::ledger::{Case, Ledger, Place, Rounds, apart, in_words, pages_take, pa
 use crate::refusal;
 use crate::rows::{MemoryCost, PayersAccount, Payments, ZeroProbe};
 
-/// What this process does while the whole computer is watched.
+/// The work of this process while the whole computer is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doing {
     /// Maps, fills and unmaps blocks.
@@ -146,7 +146,7 @@ impl Payers {
     }
 }
 
-/// What everybody had used when it was looked at.
+/// The CPU time that everybody had used at one moment.
 pub(super) struct Watched {
     own: Option<Usage>,
     system_process: Option<Nanos>,
@@ -165,8 +165,7 @@ impl Watched {
         })
     }
 
-    /// What they have used since; the time that passed, and the bytes, are not
-    /// among it.
+    /// The CPU time used since. The time that passed and the bytes are not in it.
     pub(super) fn until_now(&self) -> Payments {
         let now = Self {
             own: usage::of_process(),
@@ -219,8 +218,7 @@ pub(super) fn settling_time() -> Nanos {
     }
 }
 
-/// What blocks are filled with. Not zeros, which some CPUs write faster over
-/// other zeros.
+/// The bytes that fill blocks. Not zeros: some CPUs write zeros faster over other zeros.
 const FILL: u8 = 0x5A;
 
 /// Blocks of one size, got and given back in each of several ways.

@@ -1,4 +1,4 @@
-//! What takes turns with others, and what the steps of one round are charged.
+//! The cases that take turns, and the charges for the steps of one round.
 
 use std::hint::black_box;
 
@@ -196,8 +196,7 @@ fn meet_allocator() {
     drop(black_box(vec![1_u8; 64]));
 }
 
-/// What was counted until now. The clock is read last before a step and first
-/// after it.
+/// The counts until now. The clock is read last before a step and first after it.
 struct Reading {
     at: Tick,
     cpu: Option<CpuTime>,
@@ -239,7 +238,7 @@ impl Reading {
     }
 }
 
-/// What was used from one look to another.
+/// The CPU time used between two readings.
 pub(super) fn paid_since(now: Option<Usage>, before: Option<Usage>) -> Option<Paid> {
     let (now, before) = (now?, before?);
     let faults = now.faults.zip(before.faults);
@@ -263,7 +262,7 @@ fn usage() -> Option<Usage> {
     counted.map(|usage| Usage { faults, ..usage })
 }
 
-/// What a thread of its own does there: a fresh thread has used no CPU time yet, and has its
+/// Runs it in a thread of its own there: a fresh thread has used no CPU time yet, and has its
 /// caches to itself.
 pub(super) fn apart<R: Send>(
     place: &Place,
@@ -284,10 +283,10 @@ pub(super) fn apart<R: Send>(
     })
 }
 
-/// What takes turns with others in rounds.
+/// A case that takes turns with others in rounds.
 pub(super) struct Case {
     pub(super) part: ProbePart,
-    /// What is measured, for the progress.
+    /// The name of the measurement, for the progress.
     pub(super) name: String,
     /// About how long a round takes where touching a page for the first time and
     /// giving it back takes so many nanoseconds.
@@ -304,7 +303,7 @@ pub(super) enum Rounds {
         part: Box<dyn Fn(&'static str, PageCost) -> Option<ZeroProbe>>,
         done: Vec<Ledger>,
     },
-    /// Somebody pays for all of it; nothing counts if the user wants an end.
+    /// All of it is charged to somebody; nothing counts if the user asked for an end.
     Payments {
         subject: &'static str,
         go: Box<dyn Fn() -> Result<Option<Payments>, Refusal>>,

@@ -33,7 +33,7 @@ pub(crate) use ledger::in_words;
 pub use plan::{ProbePlan, Settings};
 pub use processes::serve;
 
-/// What can be measured by itself.
+/// The parts that can be measured alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbePart {
     /// Steps with many pages.
@@ -42,7 +42,7 @@ pub enum ProbePart {
     Blocks,
     /// Two processes that allocate one page, over and over.
     Processes,
-    /// Who is charged.
+    /// The processes that are charged.
     Payers,
 }
 

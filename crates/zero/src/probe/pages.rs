@@ -64,7 +64,7 @@ impl Lifecycle {
 pub(super) fn pages(way: Lifecycle, bytes: usize, huge: bool, place: Place) -> Case {
     let span = Span { bytes, huge, place };
     let touched = match way {
-        // What was told to be free may have to be given again.
+        // Memory that was marked as free may have to be given again.
         Lifecycle::Release(_) => 3.0,
         _ => 2.0,
     };
@@ -222,7 +222,7 @@ pub(super) fn references(span: usize, place: &Place) -> [Case; 3] {
     ]
 }
 
-/// So many bytes, so often in a round, and so many pages in one go.
+/// Zeroes so many bytes, so often in a round, and so many pages in one go.
 fn reference(step: &'static str, [times, bytes, at_once]: [usize; 3], place: &Place) -> Case {
     let place = place.clone();
     let go = move || {
@@ -283,11 +283,11 @@ fn hot_bytes() -> usize {
 pub(super) struct WarmUp {
     bytes: usize,
     round: Ledger,
-    /// What an ordinary page takes from the touch to the end, once it is warm.
+    /// The time of an ordinary page from the touch to the end, once it is warm.
     pub(super) ns_per_page: f64,
 }
 
-/// So many bytes tell how long the rest takes.
+/// The bytes that tell how long the rest takes.
 const AGAIN: usize = 64 << 20;
 
 const ORDINARY: &str = "ordinary-pages";
@@ -343,7 +343,7 @@ pub(super) enum Order {
 }
 
 impl Order {
-    /// So many pages in a random order, which the same seed always gives.
+    /// Pages in a random order, which is the same for the same seed.
     ///
     /// # Panics
     /// When the number of a page has more than 32 bits: these would be 16 TiB.

@@ -1,4 +1,4 @@
-//! What is measured, and the rounds of it.
+//! The measurements and their rounds.
 
 use punctual_core::Nanos;
 use punctual_lab::host::{ProcessCommand, Stop, Witness, usual_cpu};
@@ -20,7 +20,7 @@ use crate::{Progress, Ran, take_turns, usual_rounds};
 pub struct ProbePlan {
     /// Each with how often it gets its turn.
     cases: Vec<(Case, u32)>,
-    /// What this system does not have, a line for each.
+    /// The features that this system lacks, one line each.
     pub left_out: Vec<Warning>,
     amounts: Amounts,
     parts: Vec<ProbePart>,
@@ -107,7 +107,7 @@ impl ProbePlan {
         rounds.max().unwrap_or(0)
     }
 
-    /// What was decided, for the Run.
+    /// The decisions of the plan, for the Run.
     pub fn findings(&self) -> ZeroFindings {
         let parts = self.parts.iter().map(|part| part.name().to_owned());
         ZeroFindings {
@@ -239,10 +239,10 @@ fn huge_pages_of(span: usize) -> Result<(), String> {
     }
 }
 
-/// What the user asks for.
+/// The wishes of the user.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What to measure.
+    /// The parts to measure.
     pub parts: Vec<ProbePart>,
     /// Whether to measure less of everything.
     pub quick: bool,
@@ -250,18 +250,18 @@ pub struct Settings {
     pub rounds: Option<u32>,
     /// The most memory to use at a time, in bytes, if the user says.
     pub memory_limit: Option<u64>,
-    /// What each of the two processes does, if the user says.
+    /// The iterations of each of the two processes, if the user chose them.
     pub iterations: Option<u64>,
 }
 
-/// What that comes to on a computer with so much free memory.
+/// The amounts on a computer with so much free memory.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Amounts {
     pub(super) limit: u64,
     /// The bytes that a step of `pages` is about.
     pub(super) span: usize,
     pub(super) blocks: Vec<usize>,
-    /// So many bytes of blocks make a batch, or one block if that is larger.
+    /// The bytes of blocks in a batch, or one block if that is larger.
     pub(super) batch: usize,
     pub(super) iterations: u64,
     pub(super) phase: Nanos,
@@ -322,8 +322,7 @@ impl Amounts {
     }
 
     pub(super) fn payers_block(&self) -> usize {
-        // So large that no allocator would keep it, and a few tens of
-        // milliseconds long.
+        // This is so large that no allocator keeps it, and takes a few tens of milliseconds.
         self.span.min(bytes(64 * MIB))
     }
 }

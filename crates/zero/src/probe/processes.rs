@@ -18,14 +18,14 @@ use super::blocks::{Watched, fill_fresh, settling_time};
 use super::ledger::{Case, Place, Rounds, paid_since};
 use crate::rows::{Paid, Payments, ProcessesAccount, ZeroProbe};
 
-/// What each of the two processes allocates each time.
+/// The block that each of the two processes allocates each time.
 pub(super) const BLOCK: usize = PAGE;
 
-/// So many at once: the article's program starts itself once more.
+/// The number of processes at once: the article's program starts itself once more.
 const PROCESSES: usize = 2;
 
-/// What an iteration costs beside touching and unmapping a page: two calls of
-/// the system, a few times as much as what they are about.
+/// The cost of an iteration besides touching and unmapping a page: two system calls, a few times
+/// as much as the page.
 const CALLS: f64 = 5.0;
 
 /// How often it looks whether the user wants an end.
@@ -110,7 +110,7 @@ impl Processes {
         let mut reports = Vec::new();
         while reports.len() < PROCESSES {
             if self.place.stop.is_requested() {
-                // Whose input ends, ends.
+                // A process ends when its input ends.
                 inputs.clear();
             }
             match heard.recv_timeout(LOOK) {
@@ -181,9 +181,8 @@ impl Process {
     }
 }
 
-/// What a process says in the end, once it has ended. `None` if it was told to
-/// end before it could listen for that: Ctrl-C in a terminal reaches every
-/// process, also one that just starts.
+/// The report of a process after its end. `None` if it was ended before it could listen: Ctrl-C in
+/// a terminal reaches every process, also one that just starts.
 fn report(mut child: Child, mut output: impl Read) -> Result<Option<Report>, Refusal> {
     let mut text = String::new();
     let read = output.read_to_string(&mut text);
@@ -212,14 +211,14 @@ pub(super) struct Start {
     pub(super) iterations: u64,
 }
 
-/// What became of it.
+/// The result of a process.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Report {
     pub(super) iterations: u64,
     /// When it began, on the clock that all processes share.
     pub(super) began_ns: u64,
     pub(super) ended_ns: u64,
-    /// What it was charged in between; `None` where that is not counted.
+    /// The CPU time it was charged in between; `None` where that is not counted.
     pub(super) paid: Option<Paid>,
     /// Why it ended before its end, if it did.
     pub(super) failed: Option<String>,
@@ -230,8 +229,8 @@ pub(super) struct Report {
 /// says what it took on `output`.
 ///
 /// # Errors
-/// What comes in is not what a probe says: `UnexpectedEof` if it ends too soon,
-/// because whoever sends it is gone. Nobody listens: `BrokenPipe`.
+/// The input is not that of a probe: `UnexpectedEof` if it ends too soon because the sender is
+/// gone. `BrokenPipe` if the reader is gone.
 pub fn serve(
     mut input: impl BufRead + Send + 'static,
     output: &mut impl Write,
@@ -288,8 +287,8 @@ mod tests {
 
     use super::*;
 
-    /// What it says to these lines. The end of them would end it, so they are
-    /// read from something that goes on.
+    /// The answer to these lines. Their end would end the process, so they come from an input that
+    /// stays open.
     fn said(lines: &'static str, iterations: u64) -> Report {
         let (input, mut keep) = std::io::pipe().unwrap();
         keep.write_all(lines.as_bytes()).unwrap();

@@ -68,18 +68,18 @@ pub(crate) struct Cell<'r> {
     pub(crate) batch: &'r str,
     pub(crate) threads: u64,
     pub(crate) zeroing: &'r Zeroing,
-    /// What else is known of it where it was simulated.
+    /// Further facts of a simulated pool.
     pub(crate) simulated: &'r Simulated,
 }
 
 /// Pools that differ only in their lock, their batch and their threads.
 pub(crate) struct PoolGroup<'r> {
-    /// What they have in common: neither threads nor a batch.
+    /// The setting that they share, without threads and batch.
     common: PoolOf,
     /// In the order of the run; one at least.
     pub(crate) cells: Vec<Cell<'r>>,
-    /// What one thread zeroes per second of CPU time at best, on the same
-    /// computer and memory, whatever the kernel; `None` where none was tried.
+    /// The best rate of one thread per second of CPU time, on the same computer and memory, with
+    /// any kernel; `None` if no single thread was tried.
     pub(crate) ideal: Option<Ideal>,
 }
 
@@ -264,8 +264,8 @@ impl<'r> PoolGroup<'r> {
         self.cells.iter().find(is)
     }
 
-    /// Those with no more workers than CPUs, by what they zero per second of
-    /// CPU time, from the most.
+    /// The cells with no more workers than CPUs, by their rate per second of CPU time, the highest
+    /// first.
     pub(crate) fn ranked(&self) -> Vec<&Cell<'r>> {
         let mut cells: Vec<&Cell> = self.cells.iter().collect();
         cells.retain(|cell| !cell.is_oversubscribed());
@@ -300,8 +300,8 @@ impl<'r> PoolGroup<'r> {
         all.join(", ")
     }
 
-    /// What distinguishes it among the others of the run; nothing if there are
-    /// none.
+    /// The parts of its setting that distinguish it from the other groups of the run; empty if
+    /// there are none.
     pub(crate) fn among(&self, groups: &[PoolGroup]) -> String {
         let PoolOf { memory, bytes, .. } = &self.common;
         let mut alike = groups.iter().map(|other| &other.common);
@@ -379,7 +379,7 @@ pub const COMPARED: Compared = Compared {
 /// All of them, with their figures.
 pub fn computers() -> String {
     let machines: Vec<Machine> = presets().iter().map(|preset| preset.machine()).collect();
-    // What every computer has at the same number is said once.
+    // A number that is the same for every computer is stated once.
     let is_common = |(quantity, figure): &(Quantity, &punctual_zero_sim::Figure)| {
         let mut others = machines.iter().map(|machine| machine.figure(*quantity));
         others.all(|other| other == Some(*figure))

@@ -1,12 +1,12 @@
-//! What the parts of a zeroing pool cost on a computer, each measured alone.
+//! The costs of the parts of a zeroing pool on a computer, each measured alone.
 
 use std::collections::BTreeMap;
 
 use punctual_record::{Interval, Value};
 use serde::{Deserialize, Serialize};
 
-/// What a model of this computer is made of: micro-measurements, one mechanism
-/// each, and none of a pool. Each is the median over rounds with its interval.
+/// The measurements behind a model of this computer: one mechanism each, and none of a pool. Each
+/// is the median over rounds with its interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroCalibration {
@@ -24,8 +24,7 @@ pub struct ZeroCalibration {
     pub relax_ns: Interval,
     /// Reading the clock that takes are timed by.
     pub clock_ns: Interval,
-    /// What a line takes between CPUs, for each pair that was measured. Empty with
-    /// one CPU.
+    /// The time of a line between CPUs, for each measured pair. Empty with one CPU.
     #[serde(default)]
     pub lines: Vec<LineCost>,
     /// How far apart two workers go on that waited for each other. `None` with one
@@ -35,16 +34,16 @@ pub struct ZeroCalibration {
     /// Giving up the CPU and being woken. `None` with one CPU.
     #[serde(default)]
     pub parking: Option<ParkingCost>,
-    /// What it takes to take pages that nobody else wants, by lock and batch.
+    /// The cost of an uncontended take, by lock and batch.
     pub takes: Vec<TakeCost>,
-    /// What it takes to zero a page.
+    /// The cost of zeroing a page.
     pub zeroing: Vec<ZeroCost>,
-    /// What this version does not know.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub other: BTreeMap<String, Value>,
 }
 
-/// What a cache line takes between two CPUs.
+/// The time a cache line takes between two CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LineCost {
@@ -63,7 +62,7 @@ pub struct LineCost {
     pub contended_ns: Interval,
 }
 
-/// What parking takes.
+/// The cost of parking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ParkingCost {
@@ -73,9 +72,8 @@ pub struct ParkingCost {
     pub turnaround_ns: Interval,
 }
 
-/// What a take costs that nobody else wants, with nothing else under way: getting
-/// the lock, taking, giving it back, and what the loop of the worker does besides
-/// zeroing.
+/// The cost of an uncontended take with nothing else under way: getting the lock, taking, giving
+/// it back, and the worker's loop besides zeroing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TakeCost {
@@ -85,15 +83,15 @@ pub struct TakeCost {
     pub batch: String,
     /// How pages are taken.
     pub dequeue: String,
-    /// What a take costs.
+    /// The cost of a take.
     pub take_ns: Interval,
-    /// What one costs that is timed.
+    /// The cost of a take that is timed.
     pub timed_ns: Interval,
     /// How many pages it took on average.
     pub pages: f64,
 }
 
-/// What zeroing a page costs.
+/// The cost of zeroing a page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroCost {
@@ -119,7 +117,7 @@ pub struct ZeroCost {
     /// Where many were zeroed in one go.
     #[serde(default)]
     pub settled_ns: Option<Interval>,
-    /// What each of them cost, with its take.
+    /// The cost of each page, with its take.
     pub page_ns: Interval,
 }
 
@@ -143,8 +141,8 @@ impl ZeroCalibration {
         self.zero_cost(memory, workers, elsewhere, None)
     }
 
-    /// What such a page takes on average, in nanoseconds, with so many workers that
-    /// all zero pages of all, each as many of its own as of any other.
+    /// The mean time of such a page, in nanoseconds, if so many workers all zero pages of all,
+    /// each as many of its own as of any other.
     pub fn mixed_page_ns(&self, memory: &str, workers: usize) -> Option<f64> {
         let here = self.page(memory, workers, false)?.page_ns.median;
         let elsewhere = self.page(memory, workers, true);
@@ -153,9 +151,8 @@ impl ZeroCalibration {
         Some(here * own + elsewhere * (1.0 - own))
     }
 
-    /// What a take costs right after a page, under a lock that nobody else wants,
-    /// with so many workers at work: what a page that is taken by itself costs more
-    /// than one of many.
+    /// The cost of a take right after a page, under an uncontended lock, with so many workers at
+    /// work: the extra cost of a page that is taken alone.
     pub fn take_after_page(&self, memory: &str, lock: &str, workers: usize) -> Option<Interval> {
         let under = self.zero_cost(memory, workers, false, Some(lock))?.page_ns;
         let page_ns = self.mixed_page_ns(memory, workers)?;

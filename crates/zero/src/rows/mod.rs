@@ -38,13 +38,13 @@ pub const GB_PER_CPU_S: Metric =
 pub const WALL_GB_PER_S: Metric =
     Metric::new(1, "wall_gb_per_s", "wall_gb_per_s", Quantity::Rate).of_work();
 
-/// What one subject did in one experiment with memory.
+/// The result of one subject in one experiment with memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroRow {
     /// The lock of a pool, or the step that was measured.
     pub subject: String,
-    /// What it did in which experiment.
+    /// The experiment, with its result.
     #[serde(flatten)]
     pub experiment: ZeroExperiment,
 }
@@ -56,11 +56,11 @@ pub struct ZeroRow {
 pub enum ZeroExperiment {
     /// Workers that zero pages, here or on a simulated computer.
     ZeroPool(Box<ZeroedPages>),
-    /// What the system takes for fresh memory.
+    /// The cost of fresh memory in the system.
     ZeroProbe(Box<ZeroProbe>),
 }
 
-/// What the system takes for fresh memory, one part each. Files name them by the tag `part`.
+/// The parts of the probe of fresh memory. Files name them by the tag `part`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "part", rename_all = "kebab-case")]
@@ -73,21 +73,21 @@ pub enum ZeroProbe {
     Blocks(MemoryCost),
     /// Processes that map, fill and unmap a page, over and over.
     Processes(ProcessesAccount),
-    /// Who pays while this program does something, or nothing.
+    /// The accounts that are charged while this program does something, or nothing.
     Payers(PayersAccount),
 }
 
-/// What some memory cost.
+/// The cost of some memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryCost {
     /// How much of it there was.
     pub bytes: u64,
-    /// What it cost.
+    /// The cost.
     pub page_cost: PageCost,
 }
 
-/// What a step with pages cost.
+/// The cost of a step with pages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageStep {
@@ -106,7 +106,7 @@ pub struct PageStep {
     /// How many bytes of them in one call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_once_bytes: Option<u64>,
-    /// What it cost.
+    /// The cost.
     pub page_cost: PageCost,
 }
 
@@ -121,7 +121,7 @@ pub enum HugePages {
     On,
 }
 
-/// What processes did that map, fill and unmap a block, over and over.
+/// The result of processes that map, fill and unmap a block, over and over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessesAccount {
@@ -131,17 +131,17 @@ pub struct ProcessesAccount {
     pub processes: u64,
     /// How often each did it.
     pub iterations: u64,
-    /// Who paid.
+    /// The accounts that were charged.
     pub account: Account,
 }
 
-/// Who paid while this program did something.
+/// The accounts that were charged while this program did something.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PayersAccount {
     /// The size of the blocks that it fills.
     pub block_bytes: u64,
-    /// Who paid.
+    /// The accounts that were charged.
     pub account: Account,
 }
 
@@ -178,7 +178,7 @@ impl ZeroRow {
         }
     }
 
-    /// What its pool did, if it is of one.
+    /// The result of its pool, if it is a pool.
     pub fn zeroing(&self) -> Option<&Zeroing> {
         Some(&self.zeroed()?.zero)
     }
@@ -199,7 +199,7 @@ impl ZeroRow {
         }
     }
 
-    /// What memory cost, and how much of it there was.
+    /// The size and cost of the memory.
     pub fn memory_cost(&self) -> Option<(u64, &PageCost)> {
         match self.part()? {
             ZeroProbe::WarmUp(cost) | ZeroProbe::Blocks(cost) => {
@@ -210,12 +210,12 @@ impl ZeroRow {
         }
     }
 
-    /// What memory cost.
+    /// The cost of memory.
     pub fn page_cost(&self) -> Option<&PageCost> {
         Some(self.memory_cost()?.1)
     }
 
-    /// Who paid.
+    /// The accounts that were charged.
     pub fn account(&self) -> Option<&Account> {
         match self.part()? {
             ZeroProbe::Processes(of) => Some(&of.account),
@@ -225,14 +225,14 @@ impl ZeroRow {
     }
 }
 
-/// What a Run of page zeroing has beside its rows.
+/// The parts of a Run of page zeroing besides its rows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroFindings {
-    /// What `punctual zero advise` says.
+    /// The advice of `punctual zero advise`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zero_advice: Option<ZeroAdvice>,
-    /// What the parts of a pool cost, of which the predictions are made.
+    /// The costs of a pool's parts, from which predictions are made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zero_calibration: Option<ZeroCalibration>,
     /// Whether the system was told to use huge pages, and took it.
@@ -256,7 +256,7 @@ pub struct ZeroFindings {
     /// How often each of two processes allocates a page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iterations: Option<u64>,
-    /// What a cache line takes from one CPU to another.
+    /// The time a cache line takes from one CPU to another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line_transfer_ns: Option<u64>,
     /// The most memory that is used at a time.
@@ -304,7 +304,7 @@ impl RunRow for ZeroRow {
             params.remove("on");
             params.remove("bytes");
         }
-        // What was measured is an object.
+        // A measured result is an object.
         params.retain(|_, value| !value.is_object());
         params.into_iter().collect()
     }

@@ -1,4 +1,4 @@
-//! What pools of workers did, and which of them is advised.
+//! The results of pools of workers, and the advised ones among them.
 
 use punctual_record::{Interval, percentile};
 use punctual_zero_pool::Setting;
@@ -14,18 +14,18 @@ pub struct ZeroedPages {
     /// Which pool, but for its lock.
     #[serde(flatten)]
     pub pool: PoolOf,
-    /// What it did.
+    /// The result.
     pub zero: Zeroing,
     /// Whether its CPU time is only approximate.
     #[serde(default)]
     pub cpu_is_approximate: bool,
-    /// What else is known of it where it was simulated.
+    /// Further facts of a simulated pool.
     #[serde(flatten)]
     pub simulated: Simulated,
 }
 
 impl ZeroedPages {
-    /// What such a pool did, of which nothing else is known.
+    /// The result of such a pool without further facts.
     pub fn of(pool: PoolOf, zero: Zeroing) -> Self {
         Self {
             pool,
@@ -74,7 +74,7 @@ pub struct PoolOf {
 }
 
 impl PoolOf {
-    /// What a setting says of it.
+    /// The pool of a setting.
     pub(crate) fn of(setting: &Setting) -> Self {
         Self {
             threads: setting.workers as u64,
@@ -98,23 +98,22 @@ pub enum Arrivals {
     Burst,
 }
 
-/// What is known of a pool because it was simulated.
+/// The facts of a pool that are known because it was simulated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Simulated {
     /// How many of its pages were; the rest follows from them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated_pages: Option<u64>,
-    /// Those of its locks whose simulation no published measurement confirms within a factor of
-    /// 1.5 on this kind of computer.
+    /// The locks whose simulation no published measurement confirms within a factor of 1.5 on this
+    /// kind of computer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_validated: Vec<String>,
     /// GB zeroed per second of CPU time in each of the two states that it stays in, where how it
     /// begins decides which: with all workers at once, and with one after another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub states_gb_per_cpu_s: Option<[f64; 2]>,
-    /// What the closed form says it zeroes per second of CPU time, where it knows the lock
-    /// and the batch.
+    /// The rate per second of CPU time by the closed form, where it covers the lock and the batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain_gb_per_cpu_s: Option<f64>,
     /// The share of time in which there is a burst.
@@ -131,8 +130,7 @@ pub struct Simulated {
     pub line: Option<String>,
 }
 
-/// What a pool of workers did under one setting. GB are 1e9 bytes, GiB are
-/// 2^30.
+/// The result of a pool of workers under one setting. GB are 1e9 bytes, GiB are 2^30.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Zeroing {
@@ -164,7 +162,7 @@ pub struct Zeroing {
     /// Each round by itself.
     #[serde(default)]
     pub rounds: Vec<ZeroingRound>,
-    /// What the model of this computer says.
+    /// The prediction of this computer's model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicted: Option<ZeroingPrediction>,
 }
@@ -178,9 +176,9 @@ pub struct Spread {
     pub n: u64,
     /// The median.
     pub p50: Option<u64>,
-    /// What 90 % do not exceed.
+    /// The 90th percentile.
     pub p90: Option<u64>,
-    /// What 99 % do not exceed.
+    /// The 99th percentile.
     pub p99: Option<u64>,
     /// The greatest; 0 where there are none.
     pub max: u64,
@@ -196,8 +194,8 @@ pub struct ZeroingRound {
     pub gb_per_cpu_s: f64,
 }
 
-/// What a model says of a pool: the central value, and the interval over what
-/// is not known of its parameters.
+/// The prediction of a model for a pool: the central value, and the interval over its unknown
+/// parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroingPrediction {
@@ -245,9 +243,8 @@ impl Spread {
     }
 }
 
-/// What `punctual zero advise` says of a computer: a pool for each goal, out of
-/// those that its model was asked about. What they really do, where they were
-/// measured, is in the measurements of the Run.
+/// The advice of `punctual zero advise` for a computer: a pool for each goal, out of the predicted
+/// ones. Their measured results, if any, are in the measurements of the Run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroAdvice {
@@ -260,7 +257,7 @@ pub struct ZeroAdvice {
     pub pages: u64,
     /// How many pools the model was asked about.
     pub considered: u64,
-    /// What a thread zeroes per second that does nothing else: GB per CPU-second.
+    /// The rate of a thread that only zeroes: GB per CPU-second.
     pub ideal_gb_per_cpu_s: f64,
     /// The advice, a goal each.
     pub picks: Vec<ZeroPick>,
@@ -280,7 +277,7 @@ pub struct ZeroPick {
     /// Which pool.
     #[serde(flatten)]
     pub pool: ZeroPool,
-    /// What the model says of it.
+    /// The prediction of the model.
     pub predicted: ZeroingPrediction,
     /// The most pages that a worker takes at a time.
     pub longest_take_pages: u64,
@@ -295,14 +292,14 @@ pub struct ZeroPick {
     pub checked: Option<ZeroChecked>,
 }
 
-/// What the model says of a pool that nobody is advised to have.
+/// The prediction of the model for a pool that is not advised.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroForecast {
     /// Which pool.
     #[serde(flatten)]
     pub pool: ZeroPool,
-    /// What the model says of it.
+    /// The prediction of the model.
     pub predicted: ZeroingPrediction,
 }
 
@@ -314,7 +311,7 @@ pub struct ZeroPool {
     pub threads: u64,
     /// How many pages each takes at a time.
     pub batch: String,
-    /// What keeps them apart.
+    /// The lock between the workers.
     pub lock: String,
 }
 
@@ -340,12 +337,12 @@ pub struct ZeroHold {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroBounds {
-    /// What zeroing a page takes one thread.
+    /// The time for one thread to zero a page.
     pub zero_ns: f64,
-    /// What one thread zeroes per second.
+    /// The rate of one thread.
     pub core_gb_per_s: f64,
-    /// What all together can; `None` where that is no less than all CPUs zero, as
-    /// where each has its pages in a cache of its own.
+    /// The greatest rate of all CPUs together; `None` if that is their sum, as where each has its
+    /// pages in a cache of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_gb_per_s: Option<f64>,
     /// How many threads the memory keeps up with, where that is fewer than there
@@ -362,8 +359,8 @@ pub struct ZeroBounds {
 pub struct ZeroChecked {
     /// How many pools were measured.
     pub measured: u64,
-    /// What counts for the goal: GB per CPU-second, GB per second, or the
-    /// geometric mean of both.
+    /// The figure that counts for the goal: GB per CPU-second, GB per second, or the geometric
+    /// mean of both.
     pub this: Interval,
     /// The pool with the greatest median of it.
     pub best: ZeroPool,
@@ -375,7 +372,7 @@ pub struct ZeroChecked {
 }
 
 impl ZeroAdvice {
-    /// What is advised, by its goal, and `naive`, each with what the model says of it.
+    /// The advised pools by their goals, and `naive`, each with the prediction of the model.
     pub(crate) fn forecasts(&self) -> impl Iterator<Item = (&str, &ZeroPool, &ZeroingPrediction)> {
         let picks = self.picks.iter();
         let picks = picks.map(|pick| (pick.goal.as_str(), &pick.pool, &pick.predicted));

@@ -1,4 +1,4 @@
-//! What it costs to get, touch and give back pages, and who is charged.
+//! The cost of getting, touching and giving back pages, and the accounts that are charged.
 
 use punctual_record::Interval;
 use serde::{Deserialize, Serialize};
@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 /// has.
 pub const PAGE_BYTES: u64 = 4096;
 
-/// What one step cost, for each page of 4096 bytes that it was about. GB are
-/// 1e9 bytes.
+/// The cost of one step for each page of 4096 bytes that it handled. GB are 1e9 bytes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageCost {
@@ -19,12 +18,12 @@ pub struct PageCost {
     pub cpu_ns_per_page: Option<Interval>,
     /// Bytes per second of that CPU time.
     pub gb_per_cpu_s: Option<Interval>,
-    /// What of the CPU time was the thread's own, of all rounds together.
+    /// The part of the CPU time that was the thread's own, of all rounds together.
     ///
     /// Systems divide it by what their ticks found, so that it takes many of
     /// them: `None` also where all rounds together took less than 0.1 s.
     pub user_ns_per_page: Option<f64>,
-    /// What of it was the system's, as above.
+    /// The part of it that was the system's, as above.
     pub system_ns_per_page: Option<f64>,
     /// Page faults, of all rounds together.
     pub faults_per_page: Option<f64>,
@@ -40,7 +39,7 @@ pub struct PageCost {
 /// part is right to a tenth of the whole.
 const LEAST_DIVIDED_NS: u64 = 100_000_000;
 
-/// What was spent in one round.
+/// The CPU time of one round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spent {
@@ -87,7 +86,7 @@ impl PageCost {
         })
     }
 
-    /// What a page costs in CPU time, or where that is not counted, in time.
+    /// The cost of a page in CPU time, or in time where CPU time is not counted.
     pub fn ns_per_page(&self) -> Interval {
         self.cpu_ns_per_page.unwrap_or(self.wall_ns_per_page)
     }
@@ -106,7 +105,7 @@ impl Spent {
     }
 }
 
-/// Who spent how much CPU time while something went on. GB are 1e9 bytes.
+/// The CPU time that each account used meanwhile. GB are 1e9 bytes.
 ///
 /// A number of CPUs is CPU time over the time that passed, of all rounds
 /// together: systems count the CPU time of others in steps of up to 10 ms.
@@ -122,17 +121,16 @@ pub struct Account {
     pub gb_per_cpu_s_of_computer: Option<Interval>,
     /// CPUs that this process kept busy with its own work.
     pub own_user_cpus: Option<f64>,
-    /// Those that the system kept busy on its behalf.
+    /// The CPUs that the system kept busy on its behalf.
     pub own_system_cpus: Option<f64>,
     /// As `own_user_cpus`, of its children.
     pub children_user_cpus: Option<f64>,
     /// As `own_system_cpus`, of its children.
     pub children_system_cpus: Option<f64>,
-    /// Those of the process in which Windows does its own work.
+    /// The CPUs of the process in which Windows does its own work.
     pub system_process_cpus: Option<f64>,
-    /// Those of everybody else, the former left out: what the whole computer
-    /// used less all of these. A little can be below zero, as they are counted
-    /// apart.
+    /// The CPUs of all other processes: those of the whole computer less all of these. A value can
+    /// be slightly below zero, because they are counted apart.
     pub others_cpus: Option<f64>,
     /// All of them.
     pub computer_cpus: Option<f64>,
@@ -141,8 +139,7 @@ pub struct Account {
     pub rounds: Vec<Payments>,
 }
 
-/// What was paid in one round, in nanoseconds of CPU time; `None` is not
-/// counted.
+/// The charges of one round, in nanoseconds of CPU time; `None` is not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Payments {
@@ -209,7 +206,7 @@ impl Account {
 }
 
 impl Payments {
-    /// What this process and its children paid.
+    /// The charges of this process and its children.
     pub fn ours_ns(&self) -> Option<u64> {
         let children = self.children.unwrap_or_default();
         Some(self.own?.cpu_ns() + children.cpu_ns())

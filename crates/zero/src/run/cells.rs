@@ -77,8 +77,7 @@ impl Cells {
         }
     }
 
-    /// What a name stands for may be too much for this computer: of several, that
-    /// one is left out.
+    /// A named amount may be too much for this computer: one of several is then left out.
     fn areas(&mut self, settings: &Settings, sizes: &Sizes) -> Result<Vec<Area>, Refusal> {
         if let Some(bytes) = settings.bytes {
             return Ok(vec![sizes.given(bytes, settings)?]);
@@ -161,8 +160,8 @@ fn usual_locks(settings: &Settings) -> Vec<LockKind> {
     locks
 }
 
-/// What Windows 10 does, what the article advises at least and well beyond that,
-/// and the usual way of loop schedulers.
+/// The batches of Windows 10, of the article's advice, one well beyond it, and the usual one of
+/// loop schedulers.
 fn usual_batches(settings: &Settings) -> Vec<Batch> {
     let (few, many) = (Batch::One, Batch::Fixed(64));
     match settings.quick {
@@ -171,7 +170,7 @@ fn usual_batches(settings: &Settings) -> Vec<Batch> {
     }
 }
 
-/// What is measured: a pool under a setting, and the memory it zeroes.
+/// The subject of a measurement: a pool under a setting, and the memory it zeroes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
     /// How workers work together.
@@ -261,7 +260,7 @@ impl Cell {
         let batch = self.setting.batch;
         let takes = match batch.constant(workers) {
             Some(count) => pages.div_ceil(count),
-            // Whoever owns a share takes from it page by page.
+            // The owner of a share takes from it page by page.
             None if batch == Batch::StealHalf => pages,
             None => batch.planned(pages, workers),
         };
@@ -323,7 +322,7 @@ fn sampled_every(takes: u64) -> u32 {
     every
 }
 
-/// Who gets the lock more often than others has more samples.
+/// A worker that gets the lock more often than others has more samples.
 const SPARE: u64 = 4;
 
 /// The most samples that a worker keeps in a round, in 1.5 MiB.

@@ -27,7 +27,7 @@ pub use crate::host::Bursts;
 pub use cells::{Area, Cell, Memory};
 pub use plan::PoolPlan;
 
-/// What to measure. What is left open becomes what makes sense on this computer.
+/// The measurements that the user wants. Open choices are made to suit this computer.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Whether to measure less.

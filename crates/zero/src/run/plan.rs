@@ -22,9 +22,9 @@ use crate::{Progress, Ran, distinct, refusal, take_turns, usual_rounds};
 /// Everything that is going to be measured.
 #[derive(Debug)]
 pub struct PoolPlan {
-    /// What is measured.
+    /// The cells to measure.
     pub cells: Vec<Cell>,
-    /// What cannot be measured, or not well, a line for each reason.
+    /// The reasons why something cannot be measured, or not well, one line each.
     pub left_out: Vec<Warning>,
     /// How often each cell gets its turn.
     pub rounds: u32,
@@ -41,7 +41,7 @@ impl PoolPlan {
     /// `stop` ends it between two passes.
     ///
     /// # Errors
-    /// What is asked for cannot be.
+    /// The request is impossible.
     pub fn of(settings: &Settings, stop: Stop) -> Result<Self, Refusal> {
         let cpus = Cpus::of_this_process();
         let sizes = Sizes {
@@ -144,7 +144,7 @@ impl PoolPlan {
         round.times(self.rounds.into())
     }
 
-    /// What was decided, for the Run.
+    /// The decisions of the plan, for the Run.
     pub fn findings(&self) -> ZeroFindings {
         let mut findings = ZeroFindings {
             rounds: Some(self.rounds),
@@ -244,8 +244,8 @@ impl PoolPlan {
     }
 }
 
-/// So long that a few milliseconds of it are spent zeroing on the test machine,
-/// where making a page dirty and looking at it takes some five times as long.
+/// Long enough that a few milliseconds of it are spent zeroing on the test machine, where making a
+/// page dirty and checking it takes some five times as long.
 const fn batch_length(quick: bool) -> Nanos {
     if quick {
         Nanos::from_ms(20)
@@ -276,7 +276,7 @@ pub(super) struct Ground {
     pub(super) rates: BTreeMap<u64, Rates>,
 }
 
-/// What a page takes one worker, in nanoseconds.
+/// The times of a page for one worker, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rates {
     /// To make it dirty, and to see that it is zero.

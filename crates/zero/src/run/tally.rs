@@ -1,4 +1,4 @@
-//! What the rounds of a cell add up to.
+//! The sums over the rounds of a cell.
 
 use punctual_core::Nanos;
 use punctual_record::Interval;
@@ -21,7 +21,7 @@ pub(super) struct Tally {
     /// Of that, when they had begun and not ended, and were off the CPU.
     off_cpu: f64,
     parts: Parts,
-    /// What reading the clock took, for what was timed.
+    /// The cost of reading the clock, for all that was timed.
     overhead: f64,
     waits: Vec<u64>,
     holds: Vec<u64>,
@@ -83,9 +83,9 @@ impl Tally {
         }
     }
 
-    /// What was timed stands for what was not: waits and holds by takes, and zeroing
-    /// by pages, as takes are not alike and the longest may be out. Each length that
-    /// was measured has one reading of the clock in it.
+    /// The timed takes stand for the others: waits and holds by takes, and zeroing by pages,
+    /// because takes differ and the longest may be missing. Each measured length contains one
+    /// reading of the clock.
     fn note(&mut self, accounting: &Accounting, can_park: bool, reading_ns: f64) {
         if accounting.sampled == 0 {
             return;
@@ -314,7 +314,7 @@ mod tests {
         let spun = zeroing(LockKind::Tas, &observed).cpu;
         let parked = zeroing(LockKind::Mutex, &observed).cpu;
         assert!(spun.waiting > 0.9);
-        // What is left of the CPU time, which was other before.
+        // The rest of the CPU time, which was `other` before.
         assert_near(parked.waiting, 0.4);
         assert_near(parked.zeroing, 0.5);
     }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::published::{self, written};
 
-/// What holds of a number. Whatever is there must.
+/// The bounds of a number. Each bound that is present must hold.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Bound {

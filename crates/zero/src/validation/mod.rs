@@ -1,5 +1,4 @@
-//! What the simulated pools are held against: figures that others published, one
-//! row each.
+//! The validation of simulated pools against published figures, one row each.
 //!
 //! `rows.toml` says of each row what is done, what is expected, within which `bounds`, and from
 //! which source; what is done is a function in `rows`.
@@ -56,7 +55,7 @@ pub struct Validation {
 }
 
 impl Validation {
-    /// What `rows.toml` says.
+    /// The contents of `rows.toml`.
     pub fn load() -> Self {
         let file = toml::from_str(include_str!("rows.toml"));
         let mut file: Self = file.expect("the tests read this file");
@@ -76,19 +75,19 @@ impl Validation {
 pub struct Row {
     /// Its name: `Z01`.
     pub id: String,
-    /// What it is evidence of.
+    /// The kind of evidence.
     pub evidence: Evidence,
     /// Where the figure comes from, with the short names of [`Validation::sources`].
     pub source: String,
-    /// What is done.
+    /// The input.
     pub input: String,
-    /// What comes of it according to the source, with places for the bounds:
-    /// `{near}` is that of the first, `{least1}` of the second.
+    /// The result according to the source, with places for the bounds: `{near}` is that of the
+    /// first, `{least1}` of the second.
     pub expected: String,
     /// How far from that is still the same, in the same way; else the percentage.
     #[serde(default = "percentage")]
     pub tolerance: String,
-    /// What holds of each number that comes out; none of a prediction.
+    /// The bounds of each resulting number; none for a prediction.
     #[serde(default)]
     bounds: Vec<Bound>,
     /// The row that is the same observation, in other units.
@@ -105,7 +104,7 @@ pub struct Row {
     pub note: String,
 }
 
-/// What a row is evidence of.
+/// The kinds of evidence of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Evidence {
@@ -128,10 +127,10 @@ impl Evidence {
     }
 }
 
-/// What came of a row.
+/// The result of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What came out.
+    /// The value that came out.
     pub got: String,
     /// Whether that is what was expected.
     pub verdict: Verdict,
@@ -146,7 +145,7 @@ pub enum Verdict {
     Explained,
     /// Not within the tolerance.
     Deviates,
-    /// Nobody knows what it should be.
+    /// The right value is not known.
     Predicted,
 }
 
@@ -162,7 +161,7 @@ impl Verdict {
     }
 }
 
-/// What came out, and the numbers of it that the row has bounds for.
+/// The result, and the numbers of it that the row has bounds for.
 type Seen = Result<(String, Vec<f64>), Refusal>;
 
 impl Row {
@@ -282,7 +281,7 @@ pub(super) fn windows(name: &str, active: Option<usize>) -> Result<PoolResult, R
     simulate(&machine, &Job::new(setting, pages()))
 }
 
-/// What came of some rows.
+/// The results of some rows.
 pub type Findings<'r> = [(&'r Row, Finding)];
 
 /// How many of them have a verdict of this name.

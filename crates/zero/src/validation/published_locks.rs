@@ -24,7 +24,7 @@ pub struct LockPoint {
     pub section_ns: u64,
     /// How long each stays away, in ns.
     pub away_ns: u64,
-    /// What was published.
+    /// The unit of the published figure.
     pub unit: LockUnit,
     /// Whether a figure of the computer was fitted to this point.
     #[serde(default)]

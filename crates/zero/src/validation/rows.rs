@@ -1,5 +1,5 @@
-//! What is done for the rows. Of Windows: the page-zeroing article's own machine, others, and other
-//! versions. Of papers on locks: models, collapse, and what queues are worth.
+//! The experiments behind the rows. Of Windows: the machine of the page-zeroing article, others,
+//! and other versions. Of papers on locks: models, collapse, and the gain of queues.
 
 use punctual_core::Nanos;
 use punctual_program::Refusal;
@@ -392,9 +392,9 @@ pub(super) fn sharper_than_the_chain() -> Seen {
 
 pub(super) fn mempop() -> Seen {
     let machine = Machine::parse("opteron-48")?;
-    // What is not published: with so many takes of the lock for each operation, the
-    // lock is held for as long as makes the queued lock's 350 operations a ms, and
-    // the rest is what one core takes at the ticket lock's peak, 290 / 9 a ms.
+    // Not published: with so many takes of the lock for each operation, the lock is held as long
+    // as gives the queued lock's 350 operations a ms, and the rest is the time of one core at the
+    // ticket lock's peak, 290 / 9 a ms.
     const TAKES: f64 = 4.0;
     const SECTION: f64 = 518.0;
     const AWAY: f64 = 31_000.0 / TAKES - SECTION;
@@ -409,8 +409,8 @@ pub(super) fn mempop() -> Seen {
 
 pub(super) fn radiosity() -> Seen {
     let machine = Machine::parse("opteron-64")?;
-    // Nobody published either: the section makes the second ratio, the time away puts
-    // the peak at 16 threads.
+    // Neither is published: the section gives the second ratio, the time away puts the peak at 16
+    // threads.
     const SECTION: f64 = 520.0;
     const AWAY: f64 = 14_000.0;
     let of = |lock, cores| takes_per_s(&machine, lock, cores, SECTION, AWAY);

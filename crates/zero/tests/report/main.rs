@@ -24,7 +24,7 @@ use serde_json::json;
 
 use any_two::{number, run};
 
-/// What the fuzzer has found, and begins with.
+/// The inputs that the fuzzer found, with which it begins.
 #[test]
 fn every_seed_is_refused_or_shown_without_what_terminals_obey() {
     let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/run");

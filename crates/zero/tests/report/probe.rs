@@ -1,5 +1,4 @@
-//! What `punctual zero probe` says: tables and figures of a run that is kept, and of what may
-//! be in files.
+//! The tables and figures of `punctual zero probe`: of a kept run, and of hostile files.
 
 use punctual_record::{Run, RunRow};
 use punctual_report::{figures, text};
@@ -101,7 +100,7 @@ fn pages_and_blocks_are_drawn() {
     leave_to_look_at(&figures, "zero-probe");
 }
 
-/// Whatever of a measurement is missing or extreme.
+/// Measurements with missing or extreme values.
 #[test]
 fn partial_and_extreme_measurements_are_reported_and_drawn() {
     let spent = [

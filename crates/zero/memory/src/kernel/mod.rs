@@ -1,7 +1,7 @@
 //! The ways to fill pages with zeros that operating systems use.
 //!
-//! Those of an architecture have a file. All of them hold to the invariant of
-//! `mapping.rs`: they write where the compiler cannot see it.
+//! Each architecture has a file. All kernels hold to the invariant of `mapping.rs`: they write
+//! where the compiler cannot see it.
 
 use punctual_os::Error;
 use std::ffi::{c_int, c_void};

@@ -1,4 +1,4 @@
-//! Who hands out pages.
+//! How pages are handed out.
 //!
 //! | type | for | a take is |
 //! |---|---|---|
@@ -25,9 +25,9 @@ use super::{Computer, Line, Lock, LockTiming};
 use crate::batches::{Batch, Memory, Policy, cut_first, cut_half, even_share};
 use crate::setting::{Dequeue, LockKind, Setting};
 
-/// Who hands out pages.
+/// A way to hand out pages.
 pub(crate) trait HandsOut<C: Computer> {
-    /// What a worker takes pages into that do not lie side by side.
+    /// Returns room for the pages of a worker that do not lie side by side.
     fn room(&self) -> Vec<u64> {
         vec![]
     }

@@ -178,7 +178,7 @@ impl<L: Line> Lock for Ticket<L> {
             serving = line.wait_while(Self::SERVED, serving).await;
         }
         let result = inside().await;
-        // Nobody else writes it while the lock is held.
+        // No other worker writes it while the lock is held.
         line.store(Self::SERVED, mine.wrapping_add(1), Release)
             .await;
         result
@@ -244,7 +244,7 @@ impl<C: Computer> Mcs<C> {
             if self.tail.exchange(0, mine, 0, Release).await.is_ok() {
                 return;
             }
-            // Somebody has come, and is about to say who.
+            // A worker has come, and is about to write its number.
             behind = node.wait_while(NEXT, 0).await;
         }
         self.node(behind).store(WAITS, 0, Release).await;

@@ -64,8 +64,8 @@ pub trait Lock {
     ///
     /// `worker` is the number of the caller, less than the number of workers that
     /// the lock was made for; nobody else asks under the same at the same time.
-    /// Who asks again inside waits for good. The lock stays taken where `inside`
-    /// panics, or where a future of it is dropped half way.
+    /// A nested request for the same lock waits for ever. The lock stays taken if `inside` panics,
+    /// or if a future of it is dropped half way.
     async fn section<R>(&self, worker: usize, inside: impl AsyncFnOnce() -> R) -> R;
 }
 
@@ -83,8 +83,8 @@ pub trait Computer: Clone + Debug {
     /// A lock whose waiters give up their CPU.
     fn mutex(&self) -> Self::Mutex;
 
-    /// What a cache line takes from CPU to CPU on average; zero where that is not known,
-    /// and with one CPU.
+    /// The mean time that a cache line takes from CPU to CPU; zero where that is unknown, and with
+    /// one CPU.
     fn transfer(&self) -> Nanos {
         Nanos::ZERO
     }
@@ -118,9 +118,8 @@ pub trait Computer: Clone + Debug {
         false
     }
 
-    /// What a worker has to do besides what the pool does, once in each section of
-    /// a lock, or in each take where there is none. Nothing, unless somebody
-    /// simulates a computer that has more to do there.
+    /// The work of a worker besides that of the pool, once in each section of a lock, or in each
+    /// take without a lock. None, except on simulated computers.
     #[inline]
     async fn overhead(&self) {}
 }

@@ -27,8 +27,8 @@ use progress::{Progress, Wait};
 
 /// Threads, and pages that count how often they were zeroed.
 ///
-/// What only watches is never loom's, so that it neither orders anything nor is
-/// worth an interleaving.
+/// Counters that only observe do not belong to loom: they order nothing, and are worth no
+/// interleaving.
 #[derive(Clone, Debug)]
 pub(crate) struct Threads(Arc<Memory>);
 
@@ -36,7 +36,7 @@ pub(crate) struct Threads(Arc<Memory>);
 struct Memory {
     /// How often each page was zeroed.
     zeroed: Vec<AtomicU32>,
-    /// What follows each page in the linked list.
+    /// The successor of each page in the linked list.
     next: Vec<u64>,
     /// How often the clock was read, in nanoseconds.
     now: std::sync::atomic::AtomicU64,
@@ -45,8 +45,7 @@ struct Memory {
 }
 
 impl Threads {
-    /// So many pages, in a linked list that comes by page 0, then by the odd ones,
-    /// then by the even ones.
+    /// Pages in a linked list: page 0, then the odd ones, then the even ones.
     pub(crate) fn new(pages: u64) -> Self {
         let odd = (1..pages).step_by(2);
         let even = (2..pages).step_by(2);

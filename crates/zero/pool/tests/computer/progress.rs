@@ -87,7 +87,7 @@ mod under_loom {
     struct Word {
         /// How often it was written.
         made: AtomicU64,
-        /// What was written last.
+        /// The value that was written last.
         last: AtomicU64,
     }
 

@@ -1,5 +1,5 @@
-//! What the simulated computer does: by hand, by property, against the closed form, the same
-//! for the same seed, and in a sample as in the whole. What others published is the table of
+//! Tests of the simulated computer: by hand, by property, against the closed form, for the same
+//! seed, and of a sample against the whole. Published figures are in the table of
 //! `punctual_zero::validation`.
 
 mod by_hand;

@@ -1,4 +1,4 @@
-//! What happens on a simulated computer, in which order.
+//! The events on a simulated computer, and their order.
 //!
 //! | file | what it is about |
 //! |---|---|
@@ -33,9 +33,9 @@ pub(crate) struct World {
     lines: Vec<Line>,
     memory: Bandwidth,
     workers: Vec<Worker>,
-    /// Who runs. Nobody while the pool is built, when everything is for nothing.
+    /// The worker that runs. `None` while the pool is built, when everything is free of cost.
     current: Option<usize>,
-    /// Who has given up the CPU for which line, in that order.
+    /// The workers that gave up the CPU, each with the line it waits for, in that order.
     parked: Vec<(usize, usize)>,
     /// Of how many pages each worker dirtied an equal part.
     pages: u64,
@@ -101,7 +101,7 @@ impl World {
         Nanos::new(now.floor_ns())
     }
 
-    /// What came of what the running worker asked for.
+    /// The result of the running worker's last request.
     pub(crate) fn answer(&self) -> u64 {
         self.workers[self.running()].answer
     }
@@ -351,8 +351,7 @@ impl World {
         self.continue_unless_delayed(worker, false)
     }
 
-    /// Somebody spun on a copy that is gone, and reads again, as soon as it has its
-    /// CPU.
+    /// A worker that spun on a copy that is gone reads again, as soon as it has its CPU.
     fn ask_again(&mut self, line: usize, request: Request) {
         let worker = &mut self.workers[request.worker];
         let (mut late, lost) = worker.losses.until(self.now, false);

@@ -1,4 +1,4 @@
-//! What each worker does, and where its time goes; how it zeroes pages, in memory that several
+//! The states of each worker, and where its time goes: how it zeroes pages in memory that several
 //! write at the same time, and how it gives up its CPU and is woken, or loses it.
 
 use std::cmp::Reverse;
@@ -46,7 +46,7 @@ pub(super) struct Worker {
     pub(super) drained: Time,
     /// Stores that are not done, the oldest first.
     pub(super) stores: VecDeque<Posted>,
-    /// What it wants when there are none.
+    /// Its next wish after the stores are done.
     pub(super) then: Option<Wanted>,
     /// Whether it has taken pages since it last zeroed some.
     pub(super) has_taken: bool,
@@ -63,7 +63,7 @@ pub(super) struct Posted {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Doing {
-    /// What takes as long as its timer says.
+    /// It does something that takes as long as its timer says.
     #[default]
     Works,
     /// It wants a line. If it is served, its timer says when it has it.
@@ -146,7 +146,7 @@ impl World {
         };
         let awake = (self.now + self.costs[Quantity::Turnaround]).max(since);
         worker.account.parked = worker.account.parked + (awake - since);
-        // Who does not run loses nothing.
+        // A worker that does not run loses nothing.
         worker.losses.until(awake, false);
         worker.doing = Doing::Works;
         self.timers.insert(number, awake);
@@ -169,7 +169,7 @@ impl World {
         false
     }
 
-    /// What so many pages take this time. Each of them differs, and many even out.
+    /// The time for so many pages, this time. Each page differs, and many even out.
     fn jittered(&mut self, length: Time, pages: u64) -> Time {
         let share = self.costs.share(Quantity::Jitter) / (pages.max(1) as f64).sqrt();
         let most = part(length.as_thirds(), share);
@@ -198,7 +198,7 @@ impl World {
         }
     }
 
-    /// Somebody has zeroed its pages, and accounts for them.
+    /// The worker whose pages are zeroed, which now accounts for them.
     pub(super) fn zeroed(&mut self) -> Option<usize> {
         let worker = self.memory.end(self.now);
         self.watch_memory();
@@ -296,8 +296,8 @@ pub(super) struct Bandwidth {
     progress: f64,
     /// When that was.
     at: Time,
-    /// Who works until which progress: its bits, whose order is that of the numbers, as it is
-    /// never negative.
+    /// The workers, by the progress at which each ends: as bits, whose order is that of the
+    /// numbers, since no progress is negative.
     jobs: BinaryHeap<Reverse<(u64, usize)>>,
 }
 
@@ -312,7 +312,7 @@ impl Bandwidth {
         }
     }
 
-    /// Somebody begins with what takes `work` at full speed.
+    /// The worker `who` begins with work that takes `work` at full speed.
     pub(super) fn begin(&mut self, now: Time, who: usize, work: Time) {
         self.advance(now);
         let goal = self.progress + work.as_thirds() as f64;
@@ -328,7 +328,7 @@ impl Bandwidth {
         Some(self.at + Time::from_thirds(thirds))
     }
 
-    /// Who ends at `now`, which is the time of the [next end](Self::next_end).
+    /// Returns the worker that ends at `now`, the time of the [next end](Self::next_end).
     pub(super) fn end(&mut self, now: Time) -> usize {
         self.advance(now);
         let Reverse((goal, who)) = self.jobs.pop().expect("somebody works");
@@ -372,7 +372,7 @@ mod tests {
     fn work_is_delayed_by_all_that_is_lost() {
         let mut losses = LOSSES;
         assert_eq!(losses.until(ns(49), true), (ns(0), ns(0)));
-        // Those at 50 and 150, and the one at 250, as it is not done by then.
+        // The losses at 50 and 150, and the one at 250, which is not over by then.
         assert_eq!(losses.until(ns(240), true), (ns(30), ns(30)));
         assert!(losses.is_due(ns(350)) && !losses.is_due(ns(349)));
     }

@@ -89,7 +89,7 @@ fn not_validated(group: &PoolGroup) -> String {
     }
 }
 
-/// What a number of each cell is: `medians of n = 8 rounds`.
+/// The number of rounds behind each cell: `medians of n = 8 rounds`.
 fn rounds(cells: &[&Cell]) -> String {
     let rounds = cells.iter().map(|cell| cell.zeroing.rounds.len() as u64);
     match select::counts(rounds).as_str() {
@@ -124,19 +124,19 @@ fn left_out<'s>(groups: impl IntoIterator<Item = &'s PoolGroup<'s>>) -> String {
 /// Both axes have this length.
 const SIDE: i32 = 500;
 
-/// What the axes and the margins of a chart take.
+/// The room for the axes and margins of a chart.
 const BESIDE: (i32, i32) = (94, 52);
 
 /// A prediction is drawn as good if it is off by no more than this.
 const BAND: f64 = 0.25;
 
-/// So many of those that are worse are named, in lines of so many characters.
+/// The number of worse cells that are named, and the length of a line.
 const NAMED: usize = 8;
 const LINE: (i32, usize) = (19, 46);
 
 struct Point<'r> {
     cell: &'r Cell<'r>,
-    /// What its group is, among the others.
+    /// The name of its group among the others.
     of: String,
     measured: Interval,
     predicted: Interval,

@@ -1,4 +1,4 @@
-//! What pools zero per second of CPU time, by their threads, and where that time went.
+//! The rate at which pools zero per second of CPU time, by threads, and where that time went.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
@@ -19,7 +19,7 @@ use crate::rows::{CpuSplit, ZeroRow};
 const PLOT: i32 = 190;
 const TITLE: i32 = 24;
 const TICKS: i32 = 26;
-/// What the names of the axes take of the first column and the last row.
+/// The room for the names of the axes in the first column and the last row.
 const Y_NAME: i32 = 26;
 const X_NAME: i32 = 22;
 
@@ -80,7 +80,7 @@ fn ideal_line(canvas: &Canvas, line: [Pixel; 2]) -> Drawn {
 
 struct Panels<'s> {
     group: &'s PoolGroup<'s>,
-    /// Those that have points, in the order of the run, with their looks.
+    /// The locks that have points, in the order of the run, with their looks.
     locks: Vec<&'s str>,
     looks: Vec<Look>,
     batches: Vec<&'s str>,
@@ -261,7 +261,7 @@ const GB: i32 = WIDTH - 24;
 const GAP: i32 = 10;
 const MOST_LEFT: i32 = 420;
 
-/// What is above the rows and below them.
+/// The room above and below the rows.
 const HEAD: i32 = 26;
 const AXIS: i32 = 40;
 

@@ -1,4 +1,4 @@
-//! What fresh memory costs: by the step, and by the size of a block.
+//! The cost of fresh memory: by step, and by size of a block.
 
 use plotters::prelude::*;
 use punctual_record::{Interval, Run};
@@ -115,7 +115,7 @@ impl Step {
     }
 }
 
-/// What tells steps of one name apart, in the order of their looks.
+/// The groups that distinguish steps of one name, in the order of their looks.
 const GROUPS: [(Option<HugePages>, &str); 3] = [
     (Some(HugePages::Off), "ordinary"),
     (Some(HugePages::On), "huge pages"),

@@ -77,7 +77,7 @@ fn table<'a, M>(title: &str, rows: &'a [(Forecast<'a>, M)]) -> Table<'a, (Foreca
         .within(punctual_report::tables::width())
 }
 
-/// What the model says of each, and of the naive way.
+/// The predictions for each advised pool, and for the naive one.
 fn predicted(advice: &ZeroAdvice) -> Section {
     let rows: Vec<_> = advice.forecasts().map(|forecast| (forecast, ())).collect();
     table("What the model says of it", &rows)
@@ -312,7 +312,7 @@ pub(crate) fn calibration(run: &Run<ZeroRow>) -> Vec<Section> {
     ]
 }
 
-/// What CPUs do besides zeroing, by themselves and between each other.
+/// The operations of CPUs besides zeroing, alone and between each other.
 fn operations(calibration: &ZeroCalibration) -> Section {
     let cpus = match calibration.cpus {
         1 => "one CPU".to_owned(),
@@ -395,7 +395,7 @@ fn pages(calibration: &ZeroCalibration) -> Section {
         .section()
 }
 
-/// What a take costs under each lock, by itself and after a page of each memory.
+/// The cost of a take under each lock, alone and after a page of each memory.
 fn takes(calibration: &ZeroCalibration) -> Section {
     let (all, why) = all_at_work(calibration);
     let single = calibration.takes.iter().filter(|take| take.batch == "1");
@@ -424,7 +424,7 @@ fn rounds(calibration: &ZeroCalibration) -> String {
     interval_in_words(std::iter::once(calibration.rounds as usize), "")
 }
 
-/// What the parts and the columns are, as far as they are there.
+/// Explanations of the parts and columns that are shown.
 fn words(calibration: &ZeroCalibration) -> String {
     let mut words = vec![OPERATIONS];
     if !calibration.lines.is_empty() {

@@ -40,11 +40,11 @@ mod why {
         "in all rounds less than 0.1 s, which has too few ticks to be divided",
     );
 
-    /// What an allocation hides, where it hides nothing.
+    /// Why a hidden cost is missing: there is none.
     pub(super) const NOTHING_HIDDEN: Why =
         Why(Why::LAST + 7, "it hides no more than the calls take");
 
-    /// What children used, of which there are none.
+    /// Why the use of children is missing: there were none.
     pub(super) const NO_CHILDREN: Why = Why(Why::LAST + 8, "no children were started");
 
     /// The process in which Windows does its own work, elsewhere.
@@ -59,7 +59,7 @@ mod why {
     /// A rate of zeroing where nothing is zeroed.
     pub(super) const NOTHING_ZEROED: Why = Why(Why::LAST + 11, "nothing is zeroed there");
 
-    /// What is left of a cost without a part of it, and is less than nothing.
+    /// Why the rest of a cost is missing: it would be less than nothing.
     pub(super) const LESS_THAN_NOTHING: Why = Why(
         Why::LAST + 12,
         "less than nothing is left, as the two were measured one after the other",

@@ -18,8 +18,8 @@ use crate::report::tables::{signed_percent, why};
 use crate::report::{Cell, PoolGroup, sort_by_gb};
 use crate::rows::{Spread, ZeroRow};
 
-/// So many cells are told in full; a group with more has a matrix above those
-/// that are chosen.
+/// The number of cells that are shown in full; a group with more has a matrix above the chosen
+/// ones.
 const TOLD: usize = 12;
 
 /// The groups of every kind of memory, kernel, way to dequeue, arrivals and
@@ -78,7 +78,7 @@ fn chosen<'s, 'r>(group: &'s PoolGroup<'r>) -> Vec<&'s Cell<'r>> {
     chosen
 }
 
-/// So many numbers of threads are told in full.
+/// The numbers of threads that are shown in full.
 const THREADS: usize = 3;
 
 fn threads_told(group: &PoolGroup) -> Vec<u64> {
@@ -112,7 +112,7 @@ fn table<'a>(
         .names(2)
 }
 
-/// What they zero, against what they could, and against what was predicted.
+/// The rates, beside the possible and the predicted ones.
 fn throughput(name: &str, group: &PoolGroup, cells: &[&Cell]) -> Section {
     let predicted = |cell: &Cell| Some(cell.zeroing.predicted?.gb_per_cpu_s);
     let any_predicted = cells.iter().any(|cell| predicted(cell).is_some());
@@ -303,7 +303,7 @@ fn broken(batch: &str) -> String {
     batch.replace(':', ":\n").replace('+', "\n+")
 }
 
-/// What the columns of all groups are, once for all of them.
+/// Explanations of the columns of all groups, once for all of them.
 fn column_words(groups: &[PoolGroup]) -> String {
     let cells = || groups.iter().flat_map(|group| &group.cells);
     let mut words = vec![HEADLINE, BATCH, RATIOS];

@@ -1,5 +1,4 @@
-//! What an OS takes for fresh memory.
-//!
+//! The cost of fresh memory in this OS.
 //! A table for each part of the probe, and last the one that the article on
 //! hidden costs of allocation has, for this computer, which follows from them.
 
@@ -37,7 +36,7 @@ pub(crate) fn probe(measurements: &[&ZeroRow]) -> Vec<Section> {
     sections
 }
 
-/// What the first touch of memory cost, in a sentence.
+/// The cost of the first touch of memory, in a sentence.
 fn warm_up(measurements: &[&ZeroRow]) -> Option<String> {
     let costs = measurements.iter().filter_map(|m| {
         let cost = m.page_cost()?.ns_per_page().median;
@@ -166,8 +165,8 @@ fn is_zeroed(step: &str) -> bool {
     !NOT.contains(&step)
 }
 
-/// What blocks cost, a row for each size: fresh, used again, from the allocator, and the
-/// calls alone.
+/// The cost of blocks, a row for each size: fresh, used again, from the allocator, and the calls
+/// alone.
 fn blocks(measurements: &[&ZeroRow]) -> Option<Section> {
     let cost = |bytes: u64, way: &str| -> Option<&PageCost> {
         let mut costs = measurements.iter().filter(|m| m.subject == way);
@@ -223,7 +222,7 @@ fn per_mib(cost: &PageCost) -> Interval {
     cost.ns_per_page().scaled(PAGES_PER_MIB)
 }
 
-/// What one costs over the other, round by round.
+/// The extra cost of one over the other, round by round.
 fn over(a: &PageCost, b: &PageCost) -> Option<Interval> {
     let ns = |spent: &Spent| spent.cpu_ns.unwrap_or(spent.wall_ns) as f64 / spent.pages as f64;
     let rounds = a.rounds.iter().zip(&b.rounds);
@@ -336,7 +335,7 @@ fn published(item: CostItem) -> [String; 3] {
 const PROCESS: &str = "this process";
 const SYSTEM_PROCESS: &str = "the System process";
 
-/// What a page costs in CPU time, or in time where that is not counted.
+/// The cost of a page in CPU time, or in time where CPU time is not counted.
 struct Charge {
     ns: f64,
     payer: &'static str,

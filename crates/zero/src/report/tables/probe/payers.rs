@@ -1,5 +1,5 @@
-//! Who is charged for fresh memory, and the two processes that allocate a page, over and
-//! over, beside the article's.
+//! The accounts that are charged for fresh memory, and the two processes that allocate a page over
+//! and over, beside the article's.
 
 use punctual_record::Interval;
 use punctual_report::tables::Section;
@@ -79,8 +79,8 @@ const CAPTION: &str = "fresh: map, fill and unmap blocks. reused: fill one block
 /// More CPUs than this in use at rest hide what others pay.
 const BUSY: f64 = 0.15;
 
-/// What a page of fresh memory was charged to whom, and one that was used again,
-/// in a sentence. What others used is less what they use at rest.
+/// The accounts that were charged for a fresh page and for one used again, in a sentence. The use
+/// of others is counted above their use at rest.
 fn seen(measurements: &[&ZeroRow]) -> Option<String> {
     let [fresh, reused] = ["fresh", "reused"].map(|subject| account(measurements, subject));
     let (fresh, reused) = (fresh?, reused?);
@@ -132,8 +132,8 @@ fn ns_per_page(account: &Account) -> Option<f64> {
     (bytes > 0).then(|| wall as f64 * PAGE_BYTES as f64 / bytes as f64)
 }
 
-/// What the System process used for each page of fresh memory; `None` where
-/// there is no such process.
+/// The CPU time of the System process for each page of fresh memory; `None` where there is no such
+/// process.
 pub(super) fn system_process_ns_per_page(measurements: &[&ZeroRow]) -> Option<f64> {
     let fresh = account(measurements, "fresh")?;
     let rest = account(measurements, "nothing").and_then(|nothing| nothing.system_process_cpus);
