@@ -43,7 +43,7 @@ impl From<Frame> for punctual_frame {
     }
 }
 
-/// What became of a frame.
+/// The counts of a frame.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct punctual_frame_end {
@@ -230,7 +230,7 @@ pub unsafe extern "C" fn punctual_frames_reset_at_ns(
     })
 }
 
-/// What became of all slots; a tick is a frame that has begun, and one more at the beginning.
+/// The counts of all slots; a tick is a frame that has begun, plus one at the start.
 ///
 /// One thread at a time.
 #[unsafe(no_mangle)]
@@ -242,7 +242,7 @@ pub unsafe extern "C" fn punctual_frames_books(
     unsafe { told_sized(frames, books, |frames| Ok(frames.0.hold()?.books().into())) }
 }
 
-/// What was seen of its waits; zeroes unless its options keep statistics.
+/// Statistics of its waits; zeroes unless its options keep statistics.
 ///
 /// One thread at a time.
 #[unsafe(no_mangle)]

@@ -202,8 +202,8 @@ fn uncancelled<T>(call: impl FnOnce() -> T) -> T {
     call()
 }
 
-/// What the system has granted: of a timer resolution the interval in force now, of a timer slack
-/// that slack.
+/// The granted value: of a timer resolution the interval in force now, of a timer slack that
+/// slack.
 ///
 /// `PUNCTUAL_RESULT_UNSUPPORTED` for the others, which are not told. Any thread.
 #[unsafe(no_mangle)]
@@ -229,7 +229,7 @@ pub unsafe extern "C" fn punctual_guard_free(guard: *mut punctual_guard) {
     // SAFETY: as this header says.
     let held = *unsafe { Box::from_raw(guard) };
     if held.kind.is_of_thread() && held.thread != this_thread() {
-        // What it would restore is another thread's.
+        // It would restore the state of another thread.
         forget(held);
     } else {
         uncancelled(|| drop(held));

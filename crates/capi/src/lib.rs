@@ -61,7 +61,7 @@ pub extern "C" fn punctual_version() -> *const c_char {
     VERSION.as_ptr().cast()
 }
 
-/// What the clock shows, in nanoseconds: `CLOCK_MONOTONIC` on Linux and other Unix systems,
+/// The current time in nanoseconds: `CLOCK_MONOTONIC` on Linux and other Unix systems,
 /// `mach_absolute_time` on macOS, `QueryPerformanceCounter` on Windows.
 ///
 /// Any thread, any time, signal handlers too.

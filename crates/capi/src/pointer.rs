@@ -1,4 +1,4 @@
-//! What comes from C and goes back: all that is looked at before it is believed.
+//! Pointers from C and back: each is checked before use.
 
 use std::ffi::{CStr, c_char};
 use std::mem::size_of;
@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use crate::result::{called, punctual_result};
 
-/// What a handle holds. One thread at a time uses it: of two that try, one is told.
+/// The contents of a handle. One thread at a time uses it: a second one gets an error.
 pub(crate) struct Held<T>(Mutex<T>);
 
 impl<T> Held<T> {
@@ -22,7 +22,7 @@ impl<T> Held<T> {
     }
 }
 
-/// What `pointer` points to.
+/// The value that `pointer` points to.
 ///
 /// # Safety
 /// Null, or to a `T` that nobody changes or frees meanwhile.

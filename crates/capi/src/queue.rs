@@ -9,9 +9,8 @@ use punctual_timers::{Key, Time, TimerQueue, Window};
 use crate::pointer::{self, Growing, Held, Out, shared, told, told_sized};
 use crate::result::{called, punctual_result};
 
-/// What is called when a timer is due: with what it was inserted with, its key, and when it was
-/// to be served at the earliest. It may insert and cancel timers of the same queue. Nothing may
-/// be thrown through it.
+/// Called when a timer is due, with the pointer and key of the timer and the earliest instant of
+/// its window. It may insert and cancel timers of the same queue. It must not throw.
 pub type punctual_callback =
     Option<unsafe extern "C" fn(user: *mut c_void, key: u64, earliest_ns: u64)>;
 

@@ -29,7 +29,7 @@ pub enum punctual_result {
     Panic = 9,
 }
 
-/// What each is, by its number.
+/// The text of each result, by its number.
 const TEXTS: [&CStr; punctual_result::Panic as usize + 1] = [
     c"ok",
     c"a pointer that must not be null is",
@@ -54,7 +54,7 @@ impl From<Error> for punctual_result {
     }
 }
 
-/// What a result means, in a few words of English; never freed.
+/// The meaning of a result in a few words of English; never freed.
 ///
 /// Any thread, any time.
 #[unsafe(no_mangle)]

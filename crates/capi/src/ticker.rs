@@ -18,7 +18,7 @@ use crate::waiter::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct punctual_period {
-    /// So many slots.
+    /// The number of slots.
     pub cycles: u64,
     /// In so many seconds.
     pub seconds: u64,
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn punctual_period_hz(
     })
 }
 
-/// What becomes of slots that are due when a tick comes too late for them.
+/// How a late tick treats missed slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum punctual_missed {
@@ -373,7 +373,7 @@ pub unsafe extern "C" fn punctual_ticker_reset_at_ns(
     })
 }
 
-/// What became of all slots: `due` is `ticks` and `missed` and `owed` together.
+/// The counts of all slots: `due` is the sum of `ticks`, `missed` and `owed`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct punctual_books {
@@ -381,11 +381,11 @@ pub struct punctual_books {
     pub size: usize,
     /// Slots that were due when the ticker was last looked at.
     pub due: u64,
-    /// Those that were ticked.
+    /// Slots that were ticked.
     pub ticks: u64,
-    /// Those that were given up.
+    /// Slots that were given up.
     pub missed: u64,
-    /// Those that are still to be ticked.
+    /// Slots that are still to be ticked.
     pub owed: u64,
     /// How often it began anew or was moved.
     pub shifts: u64,
@@ -410,7 +410,7 @@ impl From<punctual::Books> for punctual_books {
     }
 }
 
-/// What became of all slots so far.
+/// The counts of all slots so far.
 ///
 /// One thread at a time.
 #[unsafe(no_mangle)]
@@ -422,7 +422,7 @@ pub unsafe extern "C" fn punctual_ticker_books(
     unsafe { told_sized(ticker, books, |ticker| Ok(ticker.0.hold()?.books().into())) }
 }
 
-/// What was seen of its waits; zeroes unless the options of its waiter keep statistics.
+/// Statistics of its waits; zeroes unless the options of its waiter keep statistics.
 ///
 /// One thread at a time.
 #[unsafe(no_mangle)]

@@ -9,7 +9,7 @@ use punctual::{Cancel, Cancelled, Outcome, Statistics, Waiter, ns};
 use crate::pointer::{self, Growing, Held, Out, OutSized, shared, told, told_sized};
 use crate::result::{called, punctual_result};
 
-/// What happened in one wait.
+/// The outcome of one wait.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct punctual_outcome {
@@ -173,8 +173,8 @@ pub unsafe extern "C" fn punctual_waiter_new(
     })
 }
 
-/// What `punctual_waiter_new` returns for these options, and in `message` why, in one line that
-/// ends with a zero, cut to `capacity` bytes: empty where all is well.
+/// The result that `punctual_waiter_new` would give for these options. `message` gets the reason,
+/// in one line that ends with a zero, cut to `capacity` bytes: empty if there is no error.
 ///
 /// Any thread.
 #[unsafe(no_mangle)]
@@ -320,7 +320,7 @@ pub unsafe extern "C" fn punctual_waiter_coarse_until_ns(
     unsafe { told(waiter, left_ns, sleep) }
 }
 
-/// What was seen of many waits.
+/// Statistics of many waits.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct punctual_statistics {
@@ -328,7 +328,7 @@ pub struct punctual_statistics {
     pub size: usize,
     /// Waits that came to their end.
     pub waits: u64,
-    /// Those whose deadline had passed when they began.
+    /// Waits whose deadline had passed when they began.
     pub past: u64,
     /// Slots that nobody waited for.
     pub missed: u64,
@@ -379,7 +379,7 @@ impl From<Statistics> for punctual_statistics {
     }
 }
 
-/// What was seen of its waits; zeroes unless its options keep statistics.
+/// Statistics of its waits; zeroes unless its options keep statistics.
 ///
 /// One thread at a time.
 #[unsafe(no_mangle)]

@@ -57,7 +57,7 @@ fn the_readme_installs_the_cargo_c_of_ci() {
     assert!(include_str!("../README.md").contains(&command), "{command}");
 }
 
-/// What is said of the whole library, as a comment.
+/// The documentation of the whole library, as a comment.
 fn about() -> String {
     let source = include_str!("../src/lib.rs");
     let lines = source.lines().map_while(|line| line.strip_prefix("//!"));

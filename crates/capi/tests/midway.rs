@@ -1,9 +1,9 @@
-//! What may happen in the middle of a wait: signals whose handlers wait too, a `fork`, the
-//! end of the thread, the end of the process. Each kind of wait goes on to its deadline, in the
-//! child too. (Panics of a clock: punctual/tests/clocks.rs; of tasks and functions, and runtimes
-//! that shut down: timers/tests.)
+//! Events in the middle of a wait: signals whose handlers wait too, a `fork`, the end of the
+//! thread, the end of the process. Each kind of wait lasts until its deadline, in the child too.
+//! (Panics of a clock: punctual/tests/clocks.rs; of tasks and functions, and runtimes that shut
+//! down: timers/tests.)
 //!
-//! Here because to fork is unsafe, and this crate is above all that waits.
+//! This file is here because `fork` is unsafe, and this crate is above every crate that waits.
 #![cfg(target_os = "linux")]
 
 use std::future::Future;
@@ -28,7 +28,7 @@ fn hz() -> Period {
     Period::hz(1_000).unwrap()
 }
 
-/// Those of the thread that calls. A child of `fork` has them, too.
+/// The waits of the calling thread. A child of `fork` has them, too.
 const OWN: [Kind; 9] = [
     ("sleep_until", |at| {
         Box::new(move || _ = punctual::sleep_until(at))
@@ -67,7 +67,7 @@ const OWN: [Kind; 9] = [
     }),
 ];
 
-/// Those that the thread of the timers wakes, which a child of `fork` has not.
+/// The waits that the thread of the timers ends, which a child of `fork` does not have.
 const WOKEN: [Kind; 2] = [
     ("sleep of a task", |at| {
         Box::new(move || block_on(punctual_timers::sleep_until(at)))

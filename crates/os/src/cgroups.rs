@@ -1,6 +1,6 @@
-//! What the control groups of Linux leave this process of memory and of CPU time
-//! (kernel documentation, "Control Group v2", "CFS Bandwidth Control" and
-//! "Memory Resource Controller"). Where there are no such files, nothing is told.
+//! The memory and CPU time that the control groups of Linux leave this process (kernel
+//! documentation, "Control Group v2", "CFS Bandwidth Control" and "Memory Resource Controller").
+//! Empty where there are no such files.
 
 use crate::Error;
 use punctual_core::Nanos;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub struct CpuGroups(Vec<(&'static Version, PathBuf)>);
 
 impl CpuGroups {
-    /// Those of this process, as of now. Takes about 0.1 ms.
+    /// The groups of this process, as of now. Takes about 0.1 ms.
     pub fn of_this_process() -> Self {
         let around = |version| {
             let groups = groups(version, version.cpu, &read("/proc/self/mountinfo")?);
@@ -69,9 +69,9 @@ impl CpuGroups {
         self.0.iter().any(inside)
     }
 
-    /// What the group counts, since it was made, that was stopped the longest: one that
-    /// is stopped stops those inside it. Only the difference of two readings means
-    /// something. `None` where nothing is counted.
+    /// The counts, since its creation, of the group that was throttled the longest: a throttled
+    /// group throttles those inside it. Only the difference of two readings has a meaning. `None`
+    /// where nothing is counted.
     pub fn throttled(&self) -> Option<Throttled> {
         let counts = self.0.iter().filter_map(|(version, group)| {
             let stat = read(group.join("cpu.stat"))?;
@@ -86,7 +86,7 @@ impl CpuGroups {
     }
 }
 
-/// What the threads of a group get together.
+/// The CPU time that the threads of a group get together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
     /// The most CPU time in each period; as much as there is without one.
@@ -188,7 +188,8 @@ impl OwnGroup {
             (true, Some((time, period))) => put("cpu.max", format!("{time} {period}"))?,
             (true, None) => put("cpu.max", "max".to_owned())?,
             (false, quota) => {
-                // What is between the old quota and the new one might be more than the group around has.
+                // A mix of the old quota and the new period might exceed the limit of the parent
+                // group.
                 put("cpu.cfs_quota_us", "-1".to_owned())?;
                 if let Some((time, period)) = quota {
                     put("cpu.cfs_period_us", period.to_string())?;
@@ -334,8 +335,7 @@ pub fn free_bytes() -> Option<u64> {
 struct Version {
     /// The type of its file system.
     file_system: &'static str,
-    /// What the mounts of the controllers state, and their lines in
-    /// `/proc/self/cgroup`.
+    /// The options of the controllers' mounts, and their lines in `/proc/self/cgroup`.
     memory: &'static str,
     cpu: &'static str,
     limits: &'static [&'static str],
@@ -389,7 +389,7 @@ impl Version {
         }
     }
 
-    /// What a group leaves; `None` when it has no limit (`max`).
+    /// The free memory of a group; `None` if it has no limit (`max`).
     fn free_bytes(&self, group: &Path) -> Option<u64> {
         let number = |name: &&str| read(group.join(name))?.parse::<u64>().ok();
         let limit = self.limits.iter().filter_map(number).min()?;

@@ -1,4 +1,4 @@
-//! What the CPUID instruction of x86-64 tells; nothing elsewhere.
+//! Facts from the CPUID instruction of x86-64; nothing elsewhere.
 //!
 //! A hypervisor or a kernel without support hides a feature by clearing its
 //! bit, so a set bit means that the instruction may be used.

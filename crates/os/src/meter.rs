@@ -1,5 +1,5 @@
-//! What the system counts of one thread, read so cheaply that a thread can read
-//! it after each of its waits.
+//! The system's counters of one thread, read so cheaply that a thread can read them after each of
+//! its waits.
 //!
 //! [`thread`](crate::thread) has the same counts one by one, and opens and
 //! closes a file for some of them; here that is done once.
@@ -40,9 +40,9 @@ pub struct Counts {
 /// Page faults of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Faults {
-    /// Those that were served from memory.
+    /// Faults that were served from memory.
     pub minor: u64,
-    /// Those that had to read from a disk.
+    /// Faults that had to read from a disk.
     pub major: u64,
 }
 
@@ -56,8 +56,7 @@ impl Meter {
         }
     }
 
-    /// What is counted by now. All of it is `None` where the system has no such
-    /// counts for each thread.
+    /// The counts by now. All are `None` where the system has no such counts for each thread.
     ///
     /// # Platform notes
     /// Linux: `/proc/thread-self/schedstat`, if the kernel keeps it, and

@@ -1,4 +1,4 @@
-//! What this system tells, or shows, of its clocks and its timer interval.
+//! The clocks and the timer interval of this system: stated and observed facts.
 //!
 //! A clock is known here by a function that reads it in nanoseconds, picked per
 //! system. Which clocks that are is [`clocks`]; the rest is the same everywhere.
@@ -89,7 +89,7 @@ fn thread_slack() -> Result<Nanos, Error> {
         .ok_or_else(|| Error::unsupported("this system has no timer slack to read; only Linux has"))
 }
 
-/// What the system states about a clock that it has.
+/// The stated resolution of a clock.
 fn stated(clock: OsClock) -> Result<Nanos, Error> {
     reader_of(clock)?;
     platform::stated(clock).ok_or_else(|| {
@@ -177,7 +177,8 @@ mod platform {
         })
     }
 
-    /// What `clock_getres` says, and on macOS `mach_timebase_info`, whose two clocks count the same.
+    /// The result of `clock_getres`, and on macOS of `mach_timebase_info`, whose two clocks count
+    /// the same.
     pub(super) fn stated(clock: OsClock) -> Option<Nanos> {
         let id = match clock {
             OsClock::Monotonic => libc::CLOCK_MONOTONIC,

@@ -19,7 +19,7 @@ pub struct Runtimes {
 /// The numbers of a process and of one of its threads.
 type Thread = (u32, u32);
 
-/// What one process ran between two instants, on one CPU.
+/// The time one process ran between two instants, on one CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
     /// Its number.
@@ -51,7 +51,7 @@ impl Runtimes {
                 }
             }
         }
-        // What it waits for a CPU it does not cost.
+        // The time it waits for a CPU is no cost.
         let took = match began.zip(thread::cpu_time()) {
             Some((began, ended)) => Nanos::new(ended.ns.saturating_sub(began.ns)),
             None => clock::now().since(at),
@@ -69,8 +69,8 @@ impl Runtimes {
         self.took
     }
 
-    /// What ran after `before`, but for this process and those that it started; most
-    /// first. A thread that has ended since is not seen.
+    /// The processes that ran after `before`, the longest first, without this process and those
+    /// that it started. A thread that has ended since is missing.
     pub fn others_since(&self, before: &Self) -> Vec<Ran> {
         let mut others: Vec<Ran> = Vec::new();
         let mut is_own = HashMap::from([(std::process::id(), true), (0, false)]);
@@ -132,7 +132,7 @@ fn name(pid: u32) -> Option<String> {
     Some(String::from_utf8_lossy(name.trim_ascii_end()).into_owned())
 }
 
-/// What proc_pid_stat(5) says of a process or a thread.
+/// The fields of proc_pid_stat(5) for a process or a thread.
 #[derive(Debug, PartialEq, Eq)]
 struct Stat {
     name: String,
@@ -194,7 +194,7 @@ mod tests {
         let others = after.others_since(&before);
         assert!(others.iter().all(|ran| ran.pid != std::process::id()));
         assert!(others.is_sorted_by(|a, b| a.time >= b.time));
-        // What ran since then, seen from the beginning of all.
+        // The time that everything ran since the start.
         let nobody = Runtimes {
             threads: HashMap::new(),
             ..before

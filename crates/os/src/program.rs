@@ -51,7 +51,7 @@ mod tests {
             was_told_to_end(status)
         };
         assert!(ended("kill -TERM $$"));
-        // Whatever a script puts into the background ignores this one.
+        // A process that a script puts into the background ignores this signal.
         assert!(was_told_to_end(ExitStatus::from_raw(libc::SIGINT)));
         assert!(!ended("kill -KILL $$") && !ended("exit 2") && !ended("exit 0"));
     }

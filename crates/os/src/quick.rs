@@ -69,7 +69,7 @@ impl QuickClock {
         }
     }
 
-    /// What it is, for the user.
+    /// A description for the user.
     pub fn name(&self) -> &'static str {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
@@ -78,9 +78,8 @@ impl QuickClock {
         }
     }
 
-    /// What one [settled](Self::settled) reading takes where nothing is under way,
-    /// in nanoseconds: the least mean of a few rows of readings, so that an
-    /// interrupt does not count.
+    /// The cost of one [settled](Self::settled) reading with nothing else under way, in
+    /// nanoseconds: the least mean of a few rows of readings, so that an interrupt does not count.
     pub fn cost_ns(&self) -> f64 {
         const ROWS: usize = 10;
         const READINGS: u32 = 1_000;

@@ -129,13 +129,13 @@ impl ProcessGuard {
 
 impl Drop for ProcessGuard {
     fn drop(&mut self) {
-        // Whoever wants to know calls `restore`.
+        // A caller that needs the result calls `restore`.
         let _ = self.bring_back();
     }
 }
 
-/// What each thread is to have that is there now. Those that have ended are left
-/// out: their numbers may be those of other processes.
+/// The slack that each present thread gets back. Ended threads are left out: their numbers may
+/// belong to other processes now.
 fn brought_back(before: &[ThreadSlack], now: &[u32]) -> Vec<ThreadSlack> {
     let Some(&(_, of_first)) = before.first() else {
         return Vec::new();
@@ -211,7 +211,7 @@ fn file(thread: u32) -> String {
     format!("/proc/{thread}/timerslack_ns")
 }
 
-/// What Linux says of a process that is not there.
+/// The error of Linux for a process that does not exist.
 const ESRCH: i32 = 3;
 
 /// The file is gone, or its thread is.

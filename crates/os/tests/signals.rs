@@ -1,5 +1,5 @@
-//! What becomes of signals that ask a process to end; a program of its own, as its handlers are those
-//! of the whole process.
+//! Signals that ask a process to end. A program of its own, because handlers belong to the whole
+//! process.
 #![cfg(unix)]
 
 use punctual_os::signals::{self, Ask};

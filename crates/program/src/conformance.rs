@@ -14,7 +14,7 @@ use crate::machine::{Machine, Observations};
 use crate::program::{Due, Op, Program, Subject};
 use crate::{Refusal, Sample};
 
-/// What must hold for every strategy on every machine.
+/// The properties of every strategy on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Invariant {
     /// No wait ends before its deadline.
@@ -37,7 +37,7 @@ pub enum Invariant {
 pub struct Violation {
     /// Which.
     pub invariant: Invariant,
-    /// What was seen.
+    /// The observation.
     pub seen: String,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What a waiter goes through.
+/// One trial of a waiter.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial {
     /// The length of each wait.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Lengths {
     /// How.
     pub law: Law,
-    /// What is drawn below this is this long.
+    /// The least length: shorter draws count as this.
     pub min: Nanos,
     /// Which of the draws of a thread these are; those of another number know nothing
     /// of them.
@@ -47,7 +47,7 @@ impl Lengths {
     }
 }
 
-/// What one thread draws. The same seed draws the same on every platform.
+/// The random draws of one thread. The same seed draws the same on every platform.
 #[derive(Clone, Debug)]
 pub struct Draws {
     seed: u64,
@@ -61,7 +61,7 @@ struct Stream {
 }
 
 impl Draws {
-    /// Those of thread number `thread` of an experiment with this seed.
+    /// The draws of thread number `thread` of an experiment with this seed.
     pub const fn new(seed: u64, thread: usize) -> Self {
         Self {
             seed: spread(seed, thread),
@@ -109,7 +109,7 @@ pub enum Cycles<C> {
     Drawn(Tick<C>, Lengths),
 }
 
-/// So many cycles are passed over one by one; from there on others begin.
+/// The cycles that are passed over one by one; after these a new count begins.
 const PASSED_MAX: u64 = 1 << 16;
 
 impl<C: Clock> Cycles<C> {
@@ -212,7 +212,7 @@ mod tests {
         assert_ne!(drawn(&law(), 5), drawn(&other, 5));
         let mut second = Draws::new(1, 1);
         assert_ne!(drawn(&law(), 1)[0], second.draw(&law()).as_ns());
-        // What is drawn of one leaves the other as it was.
+        // A draw from one leaves the other unchanged.
         let mut draws = Draws::new(1, 0);
         draws.draw(&other);
         assert_eq!(draws.draw(&law()).as_ns(), drawn(&law(), 1)[0]);
@@ -225,7 +225,7 @@ mod tests {
         let gaps = lengths(Law::Recorded(vec![us(10), us(30)]));
         let mut cycles = Cycles::begun_at(at(0), &gaps);
         assert_eq!(cycles.next_after(at(0), &mut draws), (at(10), 0));
-        // Those at 40 and 50 are over.
+        // The cycles at 40 and 50 are over.
         assert_eq!(cycles.next_after(at(55), &mut draws), (at(80), 2));
         let mut even = Cycles::begun_at(at(0), &lengths(Law::Fixed(us(10))));
         assert_eq!(even.next_after(at(35), &mut draws), (at(40), 3));

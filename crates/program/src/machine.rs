@@ -1,4 +1,4 @@
-//! What runs programs, and what it observes.
+//! Machines that run programs, and their observations.
 
 use punctual_core::strategies::AnyStrategy;
 use punctual_core::{Clock, Nanos, Outcome, Tick};
@@ -25,20 +25,19 @@ pub trait Machine {
     fn run(&mut self, program: &Program) -> Result<Observations, Refusal>;
 }
 
-/// What a machine saw of one experiment.
+/// The observations of a machine in one experiment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observations {
     /// One entry for each thread, the first program's first.
     pub threads: Vec<ThreadObservations>,
-    /// What the computer as a whole did in each phase; empty where the machine
-    /// does not tell. The first phase is the one before any
-    /// [`Phase`](crate::program::Op::Phase).
+    /// The computer as a whole in each phase; empty where the machine does not tell. The first
+    /// phase is the one before any [`Phase`](crate::program::Op::Phase).
     pub computer: Vec<ComputerUse>,
     /// Whether the user ended it before its end.
     pub interrupted: bool,
 }
 
-/// What a machine saw of one thread.
+/// The observations of one thread.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadObservations {
     /// The name it was started with; empty for the first program.
@@ -66,16 +65,16 @@ pub struct ThreadObservations {
 pub struct Denial {
     /// Its [`name`](crate::Setting::name).
     pub setting: String,
-    /// What the OS said.
+    /// The error of the OS.
     pub why: String,
 }
 
-/// What a machine saw between two records.
+/// The observations between two records.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Section {
     /// The waits and blocks, in order.
     pub samples: Samples,
-    /// What was read of the OS, in order.
+    /// The readings of the OS, in order.
     pub readings: Vec<Reading>,
     /// Settings to which the OS answered with an error.
     pub denied: u64,
@@ -109,13 +108,13 @@ impl std::ops::AddAssign for Stopped {
 /// Something that was read of the OS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
-    /// What.
+    /// The probe that was read.
     pub probe: Probe,
     /// The length of time it came to.
     pub value: Nanos,
 }
 
-/// What a thread's waiting cost.
+/// The CPU time of a thread's waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuUse {
     /// The time the section covers.
@@ -140,7 +139,7 @@ pub struct CpuUse {
     pub wakeups: Option<u64>,
 }
 
-/// What a whole computer did in one phase.
+/// A whole computer in one phase.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ComputerUse {
     /// How long the phase was.
@@ -171,7 +170,7 @@ pub struct ComputerUse {
     /// The idle states that were entered, the shallowest first; empty where
     /// the machine does not tell.
     pub idle_states: Vec<IdleState>,
-    /// What its cores took, in microjoules; `None` where nobody says what that is.
+    /// The energy of its cores, in microjoules; `None` where it is unknown.
     pub energy_uj: Option<u64>,
     /// The timer interval in force at the end of the phase; `None` where the
     /// OS has none.

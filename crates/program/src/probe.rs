@@ -1,4 +1,4 @@
-//! What a thread can read of its OS besides the clock it waits on.
+//! Readings that a thread can take of its OS besides the clock it waits on.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,7 +18,7 @@ pub enum Probe {
     Step(OsClock),
     /// The resolution that the OS states for a clock. Unix: `clock_getres`.
     Stated(OsClock),
-    /// What one reading of a clock takes: the mean of many in a row.
+    /// The cost of reading a clock: the mean of many readings in a row.
     Cost(OsClock),
 }
 
@@ -100,7 +100,7 @@ clocks! {
 }
 
 impl Probe {
-    /// Those that a scenario can ask for.
+    /// The probes that a scenario can ask for.
     pub const IN_SCENARIOS: [Self; 5] = [
         Self::Resolution,
         Self::Slack,

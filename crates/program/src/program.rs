@@ -14,7 +14,7 @@ use crate::lengths::Lengths;
 use crate::probe::Probe;
 use crate::setting::Setting;
 
-/// What carries out a wait.
+/// A way of waiting that a program can use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Subject {
     /// One of punctual's strategies, with nothing learned yet.
@@ -155,11 +155,11 @@ pub enum Op {
     Pin(usize),
     /// Starts another program beside this one.
     Spawn {
-        /// What it is called.
+        /// The name of the thread.
         name: String,
         /// As what.
         kind: SpawnKind,
-        /// What it does.
+        /// The program of the thread.
         program: Program,
     },
     /// Signals an event.
@@ -170,7 +170,7 @@ pub enum Op {
     Loop {
         /// How often; [`u64::MAX`] means until the experiment ends.
         times: u64,
-        /// What.
+        /// The operations.
         body: Vec<Op>,
     },
     /// Begins a new section of the thread's observations.
@@ -202,7 +202,7 @@ impl Op {
         }
     }
 
-    /// So often.
+    /// Repeats the body so many times.
     pub fn repeat(times: u64, body: impl Into<Vec<Self>>) -> Self {
         let body = body.into();
         Self::Loop { times, body }
@@ -222,10 +222,9 @@ impl Op {
 /// One thread of an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Program {
-    /// What [`Op::Wait`] refers to. Each thread has its own: what one of them
-    /// learns, the others do not know.
+    /// The subjects of [`Op::Wait`]. Each thread has its own: they share nothing that they learn.
     pub subjects: Vec<Subject>,
-    /// What the thread does.
+    /// The operations of the thread.
     pub ops: Vec<Op>,
 }
 

@@ -15,7 +15,7 @@ pub struct Sample {
     /// If its event ended it: how long before that the event was signalled.
     /// `None` also where the machine does not tell.
     pub since_signal: Option<Nanos>,
-    /// What happened.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
@@ -30,7 +30,7 @@ pub struct Samples {
     pub(crate) count: usize,
 }
 
-/// What the sample before tells of the next.
+/// Facts of the previous sample that bear on the next.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Before {
     asked: u64,

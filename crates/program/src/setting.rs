@@ -1,4 +1,4 @@
-//! What a thread or a process can change about how the OS treats it.
+//! Settings by which a thread or a process changes how the OS treats it.
 
 use punctual_core::Nanos;
 pub use punctual_core::setting::{Priority, Throttling};
@@ -40,21 +40,20 @@ pub enum Setting {
     Request {
         /// The longest time between two clock interrupts that will do.
         interval: Nanos,
-        /// What the process makes of it while the computer runs on its
-        /// battery, if that is longer: Chromium asks for 8 ms then.
+        /// The interval that the process asks for instead while the computer runs on battery, if
+        /// that is longer: Chromium asks for 8 ms then.
         on_battery: Option<Nanos>,
-        /// Who asks.
+        /// The process that asks.
         by: Requester,
     },
     /// Withdraws a request for a timer interval.
     Release {
         /// The interval that was asked for.
         interval: Nanos,
-        /// Who had asked.
+        /// The process that had asked.
         by: Requester,
     },
-    /// What the user sees and hears of this process. One that never says owns
-    /// no window.
+    /// Whether the user sees or hears this process. A process without this setting owns no window.
     Window {
         /// Whether any part of a window of it can be seen.
         visible: bool,
@@ -63,10 +62,10 @@ pub enum Setting {
         /// Whether it can be heard.
         audible: bool,
     },
-    /// What the process wants done with its requests when nobody sees or hears
-    /// it. Windows 11: `SetProcessInformation(ProcessPowerThrottling)`.
+    /// How the process wants its requests treated while it is neither visible nor audible. Windows
+    /// 11: `SetProcessInformation(ProcessPowerThrottling)`.
     Throttling(Throttling),
-    /// What the computer runs on. The whole computer changes, not the process.
+    /// The power source of the computer. It changes for the whole computer, not for the process.
     Power(Power),
 }
 
@@ -98,7 +97,7 @@ pub struct Reservation {
     pub period: Nanos,
 }
 
-/// Who asks for a timer interval.
+/// The process that asks for a timer interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Requester {
     /// The process the thread belongs to.
@@ -108,7 +107,7 @@ pub enum Requester {
     Driver,
 }
 
-/// What a computer runs on.
+/// The power source of a computer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Power {
     /// The mains.
@@ -119,7 +118,7 @@ pub enum Power {
 }
 
 impl Setting {
-    /// What it changes, as it is called in a scenario.
+    /// The name of this setting in a scenario.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Slack(_) => "slack",

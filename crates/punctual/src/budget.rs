@@ -1,4 +1,4 @@
-//! What a strategy is held to, and what it knows from before.
+//! The limits of a strategy, and its earlier knowledge.
 
 use std::time::Duration;
 
@@ -57,13 +57,14 @@ impl Budget {
     }
 }
 
-/// What a waiter is to keep: how often it may be late by how much, what it may spin, or
-/// both. It finds the weight of lateness that this takes here by itself, and says
-/// whether it can be kept at all.
+/// A promise of a waiter: how often it may be late by how much, how much it may spin, or both. The
+/// waiter finds the necessary weight of lateness on this machine, and tells whether the promise
+/// can be kept at all.
 ///
-/// What was promised of spinning is a [`Budget::Share`] besides, and
-/// is kept always; what was not spun for a second may be spun later. Lateness is kept as far as the machine lets it be: how often waits are late
-/// comes to six tenths of what was promised, so that it is kept though it scatters.
+/// A promise about spinning is also a [`Budget::Share`] and always kept; time not spun for a
+/// second may be spun later. A promise about lateness is kept as far as the machine permits. The
+/// waiter aims at six tenths of the promised share, so that random variation does not break the
+/// promise.
 ///
 /// # Accuracy
 /// A promise to be late `q` of the time takes about 12 / `q` waits to be learned and
@@ -126,8 +127,8 @@ impl Promise {
     }
 }
 
-/// What a waiter with `adaptive` has learned of this machine: how late naps of
-/// each length usually end, what they cost, and how overshoots are spread.
+/// The knowledge of a waiter with `adaptive` about this machine: how late naps of each length
+/// usually end, their cost, and the distribution of overshoots.
 ///
 /// With the feature `serde` it can be kept in a file. It is of use on the same
 /// machine under the same settings; what is no longer so is unlearned within

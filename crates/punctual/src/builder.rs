@@ -1,4 +1,4 @@
-//! What a waiter is made of: a strategy, what that is held to, and what it knows from before.
+//! The parts of a waiter: a strategy, its limits, and its earlier knowledge.
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
@@ -40,15 +40,14 @@ impl Builder {
         self
     }
 
-    /// What `adaptive` promises: it adjusts its weight to keep that, starting from the
-    /// weight of the strategy. A promise that limits spinning replaces the
-    /// [`budget`](Self::budget).
+    /// Sets the promise of `adaptive`: it adjusts its weight to keep it, starting from the weight
+    /// of the strategy. A promise that limits spinning replaces the [`budget`](Self::budget).
     pub fn promise(mut self, promise: Promise) -> Self {
         self.promise = Some(promise);
         self
     }
 
-    /// What naps do about the timer slack of their thread, on Linux; by default
+    /// Sets the handling of the thread's timer slack during naps, on Linux; the default is
     /// [`Slack::PerNap`].
     pub fn slack(mut self, slack: Slack) -> Self {
         self.slack = slack;

@@ -48,7 +48,7 @@ use crate::Cancel;
 /// # Ok::<(), punctual::Error>(())
 /// ```
 pub trait Clock: fmt::Debug + Send + Sync {
-    /// What time it is. Never goes backwards.
+    /// The current time. Never goes backwards.
     fn now(&self) -> Instant;
 
     /// Sleeps for `length` as the system does; may end late. One that ends early is
@@ -112,7 +112,7 @@ pub trait Clock: fmt::Debug + Send + Sync {
         None
     }
 
-    /// What strategies know [`nap_until`](Self::nap_until) by.
+    /// The name by which strategies know [`nap_until`](Self::nap_until).
     #[doc(hidden)]
     fn timer(&self) -> Method {
         Method::Timer

@@ -66,7 +66,7 @@ pub struct FramePacer {
     ended: Option<Instant>,
 }
 
-/// What gamescope keeps before a refresh (gamescope#384).
+/// The safety margin of gamescope before a refresh (gamescope#384).
 const SAFETY: Nanos = Nanos::from_us(1_650);
 
 impl FramePacer {
@@ -218,8 +218,7 @@ impl FramePacer {
         self.begins_now = false;
     }
 
-    /// What became of all slots; a tick is a frame that has begun, and one more at the
-    /// beginning.
+    /// Returns the counts of all slots; a tick is a frame that has begun, plus one at the start.
     pub fn books(&self) -> Books {
         self.frames.schedule.books()
     }
@@ -232,7 +231,7 @@ impl FramePacer {
         self.waiter.keep_statistics();
     }
 
-    /// What was seen of the waits; nothing where it is not kept.
+    /// Returns statistics of the waits; empty if they are not kept.
     pub fn statistics(&self) -> Statistics {
         self.waiter.statistics()
     }
@@ -242,8 +241,7 @@ impl FramePacer {
         self.waiter.take_statistics()
     }
 
-    /// What has come true of the promise that its waiter keeps, as
-    /// [`Waiter::promised`].
+    /// Returns how well its waiter keeps its promise, as [`Waiter::promised`].
     pub fn promised(&self) -> Option<Promised> {
         self.waiter.promised()
     }
@@ -359,7 +357,7 @@ impl Frame {
     }
 }
 
-/// What became of a frame.
+/// The end of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameEnd {
     work: Duration,

@@ -98,7 +98,7 @@ impl TimerResolution {
 #[derive(Debug)]
 #[must_use = "what the process said before is restored when the guard is dropped"]
 pub struct HonouredRequests {
-    /// Nobody but [`hold`](Self::hold) makes one.
+    /// Only [`hold`](Self::hold) makes one.
     _counted: (),
 }
 
@@ -220,7 +220,8 @@ impl ThreadPriority {
 mod tests {
     use super::*;
 
-    /// What a system has, it grants and takes back; what it has not, it says.
+    /// A system grants and restores each setting that it has, and refuses the others with a
+    /// reason.
     #[test]
     fn each_guard_holds_or_says_why_not() {
         let refused = [

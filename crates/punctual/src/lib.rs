@@ -160,7 +160,7 @@ pub fn sleep_until(deadline: Instant) -> Outcome {
     own::own(|waiter| waiter.wait_out(now, deadline))
 }
 
-/// What goes from thread to thread, and out of a panic that was caught, on every system.
+/// Types that move between threads, and out of a panic that was caught, on every system.
 const _: () = {
     use std::panic::{RefUnwindSafe, UnwindSafe};
 

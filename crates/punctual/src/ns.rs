@@ -23,7 +23,7 @@ use punctual_sys::clock::{self, Host, Tick};
 use crate::clock::Anchor;
 use crate::waiter::after;
 
-/// What the clock shows now.
+/// Returns the current time of the clock.
 #[inline]
 pub fn now() -> u64 {
     clock::now().as_ns()
@@ -44,7 +44,7 @@ pub fn instant(ns: u64) -> Instant {
     }
 }
 
-/// What the clock showed, or will show, at `instant`: that of which [`instant`] makes it.
+/// Returns the time of the clock at `instant`: the inverse of [`instant`].
 pub fn of(instant: Instant) -> u64 {
     anchor().tick(instant).as_ns()
 }

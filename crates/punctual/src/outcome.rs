@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use punctual_core::Nanos;
 use punctual_sys::nap::Cancel;
 
-/// What happened in one wait.
+/// The outcome of one wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     pub(crate) late: Nanos,
@@ -22,7 +22,7 @@ pub(crate) enum End {
     /// The deadline has passed.
     #[default]
     Deadline,
-    /// So little is left that the caller's code is to spin it.
+    /// The time left is so short that the caller's code spins it.
     Near,
     Cancelled,
     Interrupted,

@@ -69,8 +69,8 @@ impl Pacer {
         self
     }
 
-    /// What becomes of slots that have passed; [`Burst`](MissedTickBehavior::Burst) if
-    /// nothing is chosen.
+    /// Sets the treatment of slots that have passed; the default is
+    /// [`Burst`](MissedTickBehavior::Burst).
     #[must_use]
     pub fn missed_tick_behavior(self, behavior: MissedTickBehavior) -> Self {
         Self(self.0.missed_tick_behavior(behavior))
@@ -176,8 +176,8 @@ impl Pacer {
         self.0.reset_at(at);
     }
 
-    /// What became of all slots until the last one that was taken. Of random ones it counts
-    /// those that are owed, each once.
+    /// Returns the counts of all slots until the last one that was taken. Of random slots it
+    /// counts each owed one once.
     pub fn books(&mut self) -> Books {
         self.0.schedule.count_owed();
         self.0.books()
@@ -189,7 +189,7 @@ impl Pacer {
         self.0.keep_statistics();
     }
 
-    /// What was seen of the slots; nothing where it is not kept.
+    /// Returns statistics of the slots; empty if they are not kept.
     pub fn statistics(&self) -> Statistics {
         self.0.statistics()
     }
@@ -199,8 +199,7 @@ impl Pacer {
         self.0.take_statistics()
     }
 
-    /// What has come true of the promise that its waiter keeps, as
-    /// [`Waiter::promised`].
+    /// Returns how well its waiter keeps its promise, as [`Waiter::promised`].
     pub fn promised(&self) -> Option<Promised> {
         self.0.promised()
     }

@@ -36,7 +36,7 @@ pub struct Period(pub(crate) punctual_core::Period);
 const LONGEST: Nanos = Nanos::from_secs(100 * 365 * 86_400);
 
 impl Period {
-    /// So many times a second.
+    /// A whole number of times a second.
     ///
     /// # Errors
     /// [`is_range`](Error::is_range) for 0, and above 1 GHz.
@@ -91,13 +91,12 @@ impl Period {
         }
     }
 
-    /// So many times a second, to the millionth of a hertz.
+    /// A number of times a second, to the millionth of a hertz.
     ///
     /// # Errors
-    /// [`is_range`](Error::is_range) below a millionth of a hertz, above 1 GHz, and
-    /// for what is no number.
+    /// [`is_range`](Error::is_range) below a millionth of a hertz, above 1 GHz, and for NaN.
     pub fn hz_f64(rate: f64) -> Result<Self, Error> {
-        // What is no number, or negative, comes to 0, which is refused.
+        // NaN and negative rates become 0, which is refused.
         let millionths = (rate * 1e6).round() as u64;
         Self::checked(
             punctual_core::Period::of_cycles(millionths, 1_000_000),

@@ -5,7 +5,7 @@ use punctual_core::Nanos;
 
 use crate::outcome::Outcome;
 
-/// What became of many waits: how late they were, and what they cost.
+/// Statistics of many waits: their lateness and their cost.
 ///
 /// A [`Waiter`](crate::Waiter) keeps them once [asked to](crate::Waiter::keep_statistics),
 /// and so do [`Ticker`](crate::Ticker), [`Pacer`](crate::Pacer) and
@@ -119,8 +119,8 @@ impl Statistics {
         self.late.iter().sum()
     }
 
-    /// Those of them whose deadline had passed when they began: what they were late by is
-    /// the caller's.
+    /// The number of waits whose deadline had passed when they began. Their lateness is the
+    /// caller's.
     pub fn past(&self) -> u64 {
         self.past
     }

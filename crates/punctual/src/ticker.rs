@@ -121,8 +121,8 @@ pub struct Ticker {
 }
 
 impl Ticker {
-    /// What becomes of slots that a tick is too late for;
-    /// [`Skip`](MissedTickBehavior::Skip) if nothing is chosen.
+    /// Sets how a late tick treats missed slots; the default is
+    /// [`Skip`](MissedTickBehavior::Skip).
     #[must_use]
     pub fn missed_tick_behavior(mut self, behavior: MissedTickBehavior) -> Self {
         self.set_missed_tick_behavior(behavior);
@@ -231,7 +231,7 @@ impl Ticker {
         self.begins_now = false;
     }
 
-    /// What became of all slots until the last tick or change.
+    /// Returns the counts of all slots until the last tick or change.
     pub fn books(&self) -> Books {
         self.schedule.books()
     }
@@ -242,7 +242,7 @@ impl Ticker {
         self.waiter.keep_statistics();
     }
 
-    /// What was seen of the ticks; nothing where it is not kept.
+    /// Returns statistics of the ticks; empty if they are not kept.
     pub fn statistics(&self) -> Statistics {
         self.waiter.statistics()
     }
@@ -252,8 +252,7 @@ impl Ticker {
         self.waiter.take_statistics()
     }
 
-    /// What has come true of the promise that its waiter keeps, as
-    /// [`Waiter::promised`].
+    /// Returns how well its waiter keeps its promise, as [`Waiter::promised`].
     pub fn promised(&self) -> Option<Promised> {
         self.waiter.promised()
     }

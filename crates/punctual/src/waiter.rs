@@ -65,7 +65,7 @@ impl Kept {
     }
 }
 
-/// What ends a wait before its deadline.
+/// The reasons to end a wait before its deadline.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Stops<'a> {
     cancel: Option<&'a Cancel>,
@@ -90,10 +90,10 @@ pub(crate) const TIMER: Method = if cfg!(windows) {
     Method::SlacklessFutex
 };
 
-/// So long before the deadline the caller's code goes on spinning, on its own clock: long
-/// enough to be in the cache when the deadline comes.
+/// The caller's code spins from this long before the deadline, on its own clock: long enough to be
+/// in the cache when the deadline comes.
 const LAST: Nanos = Nanos::from_us(2);
-/// So many readings of the clock take many times as long, unless it stands still.
+/// After so many readings without progress, the clock stands still.
 const MANY: u32 = 1 << 13;
 /// How often a spin looks whether it was cancelled.
 const LOOK: Nanos = Nanos::from_us(20);
@@ -344,7 +344,7 @@ impl Waiter {
         outcome
     }
 
-    /// What the strategy has learned, to begin another waiter with; `None` for strategies
+    /// Returns the knowledge of the strategy, to start another waiter with; `None` for strategies
     /// other than `adaptive`.
     pub fn learned(&self) -> Option<Learned> {
         match &self.strategy {

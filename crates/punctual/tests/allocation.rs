@@ -24,7 +24,7 @@ fn what_comes_at_a_rate_allocates_nothing() {
         ticker.set_period(period);
         slots + frames.begin().number() + frames.end().missed()
     };
-    // What a waiter takes from the system, if anything, it takes in its first waits.
+    // A waiter takes its resources from the system in its first waits, if it takes any.
     let mut slots = (0..20).map(|_| turn()).sum::<u64>();
     let allocated = measure(|| slots += (0..50).map(|_| turn()).sum::<u64>());
     assert_eq!(allocated.count_total, 0, "{allocated:?}");

@@ -49,7 +49,7 @@ fn on(clock: &Manual, strategy: &str) -> Waiter {
     waiter.build().unwrap()
 }
 
-/// Whoever spins on it is cancelled halfway; it adds up how long they spun.
+/// A clock that cancels the wait halfway through a spin, and adds up how long was spun.
 #[derive(Debug)]
 struct Halfway {
     clock: Manual,
@@ -91,7 +91,7 @@ fn spins_that_are_cancelled_count_against_a_budget() {
         // Too short for a nap to be tried.
         let _ = waiter.wait_until(waiter.now() + MS / 100, &cancel);
     }
-    // What a second leaves, and a hundredth of 40 ms at most.
+    // The allowance of a second, and a hundredth of 40 ms at most.
     let spun = *spun.lock().unwrap();
     assert!((9 * MS..11 * MS).contains(&spun), "{spun:?}");
 }
@@ -159,7 +159,7 @@ impl Clock for Panics {
     }
 }
 
-/// What it was for is still to come.
+/// The deadline is still to come.
 #[test]
 fn a_wait_that_a_panic_ended_can_be_waited_again() {
     type Kind = fn(Waiter, Instant) -> Box<dyn FnMut()>;

@@ -149,7 +149,7 @@ fn a_waiter_is_light_and_goes_anywhere() {
     assert!(size_of::<Waiter>() < 2_048, "{}", size_of::<Waiter>());
 }
 
-/// Whatever lateness weighs, and where naps are of no use too.
+/// With any weight of lateness, and also where naps are of no use.
 #[test]
 fn a_budget_is_kept_and_said_when_it_binds() {
     let waits = |budget, us: u64| {

@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::interval::Interval;
 use crate::late::{CAP_NS, mean};
 
-/// What a nanosecond of lateness costs against one of CPU time: the dial from
-/// frugal to exact.
+/// The cost of a nanosecond of lateness relative to one of CPU time: from frugal to exact.
 pub const WEIGHTS: [f64; 3] = [1.0, 10.0, 100.0];
 
 /// Interrupts and idle exits are not billed to a thread, so its naps look
@@ -43,7 +42,7 @@ impl<T> Weights<T> {
     }
 }
 
-/// What one subject did in one round.
+/// The result of one subject in one round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Round {
@@ -97,7 +96,7 @@ impl Round {
 pub struct Cost {
     /// Whether a lateness counts as at most 1 ms.
     pub capped: bool,
-    /// What to add for each nap.
+    /// The amount to add for each nap.
     pub nap_penalty_ns: f64,
 }
 

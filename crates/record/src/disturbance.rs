@@ -1,11 +1,10 @@
-//! What else happened to a computer while something was measured on it.
+//! Other activity of a computer during a measurement.
 
 use punctual_core::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Who else had the CPUs that were measured on, and what stopped the measurement, from
-/// the beginning of the first batch to the end of the last. What the system does not
-/// tell is `None`.
+/// Other users of the measured CPUs, and interruptions of the measurement, from the start of the
+/// first batch to the end of the last. `None` where the system does not tell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Disturbance {
@@ -25,7 +24,7 @@ pub struct Disturbance {
     /// Other processes with a share of 1 % or more, most first, at most eight.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<OtherProcess>,
-    /// What the hypervisor had of these CPUs while there was work.
+    /// The time the hypervisor took from these CPUs while there was work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stolen_ns: Option<u64>,
     /// Why the counter of stolen time is not used.
@@ -65,7 +64,7 @@ pub struct ClockStep {
     pub by_ns: i64,
 }
 
-/// What no counter of stolen time can show.
+/// The part that no counter of stolen time can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -88,7 +87,7 @@ pub struct OtherProcess {
     pub fraction: f64,
 }
 
-/// So much CPU time in each period, and no more.
+/// A limit of CPU time in each period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuQuota {
@@ -99,7 +98,7 @@ pub struct CpuQuota {
 }
 
 impl CpuQuota {
-    /// So much in each period.
+    /// A quota of `time` in each `period`.
     pub const fn new(time: Nanos, period: Nanos) -> Self {
         Self {
             time_ns: time.as_ns(),
@@ -119,7 +118,7 @@ impl CpuQuota {
     }
 }
 
-/// What a quota did.
+/// The effects of a quota.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Throttled {
@@ -158,8 +157,8 @@ impl Disturbance {
     /// of its periods on. Less is what every system does beside.
     const NOTABLE: f64 = 0.05;
 
-    /// Nobody can tell what is due to the system and what to others from this share on:
-    /// every fourth wake-up meets a busy CPU.
+    /// From this share on, the parts of the system and of others cannot be told apart: every
+    /// fourth wake-up meets a busy CPU.
     const TOO_BUSY: f64 = 0.25;
 
     /// The interrupts and idle exits of waits at 1 kHz come to less than this.

@@ -1,5 +1,5 @@
-//! What was measured: each experiment with its parameters, and with what it has to say
-//! besides how late its waits were and what they cost.
+//! The experiments: each with its parameters, and its findings besides the lateness and cost of
+//! its waits.
 
 use std::collections::BTreeMap;
 
@@ -41,9 +41,9 @@ pub enum Experiment {
     Cores(Cores),
     /// Waking up by the time asleep.
     Gap(Gap),
-    /// What threads did in a phase of a scenario.
+    /// The threads of a scenario in one phase.
     Scenario(Box<ScenarioThreads>),
-    /// What the computer did under them.
+    /// The computer under them in one phase.
     ScenarioComputer(Box<ScenarioComputer>),
     /// How late a host's timers were while it was watched.
     Watch(Box<Watch>),
@@ -51,7 +51,7 @@ pub enum Experiment {
     Doctor(Doctor),
 }
 
-/// What nobody has measured, which is nothing of any clock.
+/// A default that was never measured: nothing of any clock.
 impl Default for Experiment {
     fn default() -> Self {
         Self::Clocks(Clocks::default())
@@ -66,7 +66,7 @@ pub struct Pace {
     pub period_ns: u64,
     /// The waits per second.
     pub rate_hz: f64,
-    /// What deadlines are counted from.
+    /// The start from which deadlines are counted.
     pub deadlines: Deadlines,
     /// Waits of a batch before those that count; how many follows from the rounds.
     pub warm_up_waits: u64,
@@ -90,7 +90,7 @@ pub struct Crowd {
     pub same: bool,
 }
 
-/// What deadlines are counted from.
+/// The start from which deadlines are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -169,13 +169,13 @@ pub struct Robustness {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Regimes {
-    /// What waits there are.
+    /// The waits.
     pub regime: String,
-    /// What else runs.
+    /// The other load.
     pub condition: String,
 }
 
-/// What the subject of a batch did besides its cost.
+/// Further findings about the subject of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RegimeBatch {
@@ -187,8 +187,8 @@ pub struct RegimeBatch {
     /// The seconds in which it was trapped; `None` where that was not looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trapped_s: Option<u32>,
-    /// So many waits after the load was gone it was back to normal; `None` where that
-    /// was not looked for, or it never was.
+    /// The number of waits after the end of the load until waits were normal again; `None` where
+    /// that was not measured, or never happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_after_waits: Option<u32>,
     /// Whether that was looked for.
@@ -196,7 +196,7 @@ pub struct RegimeBatch {
     pub load_ended: bool,
 }
 
-/// What one clock of the OS is like.
+/// The properties of one clock of the OS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Clocks {
@@ -206,11 +206,11 @@ pub struct Clocks {
     pub step_ns: Option<Lengths>,
     /// Whether it shows the time of the last tick.
     pub tick_written: Option<bool>,
-    /// What one tick is, of a clock that ticks write.
+    /// The length of one tick, for a clock that ticks write.
     pub tick_ns: Option<u64>,
     /// How many of its steps were of several ticks.
     pub longer_steps: Option<u64>,
-    /// What one reading takes.
+    /// The cost of one reading.
     pub read_cost_ns: Option<Lengths>,
 }
 
@@ -278,7 +278,7 @@ pub struct Cores {
     pub on_cpu: u64,
     /// The length.
     pub asked_ns: u64,
-    /// What kind of core it is, where the OS tells them apart.
+    /// The kind of core, where the OS tells kinds apart.
     pub core_type: Option<String>,
 }
 
@@ -306,7 +306,7 @@ pub struct Phase {
     pub phase_index: u64,
 }
 
-/// What threads of one name did in a phase.
+/// The threads of one name in one phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScenarioThreads {
@@ -335,7 +335,7 @@ pub struct ScenarioThreads {
     pub frame_ns: Option<Tail>,
     /// The times from a signal to the end of the wait for it.
     pub since_signal_ns: Option<Tail>,
-    /// What was read of the OS, in nanoseconds, by what that is.
+    /// The readings of the OS, in nanoseconds, by name.
     pub readings: BTreeMap<String, Reading>,
     /// The sleeps and waits that ended in this phase and began in an earlier one. They are
     /// wakes of this phase, and in none of its lengths.
@@ -359,7 +359,7 @@ pub struct BeganBefore {
     pub woke_ns: u64,
 }
 
-/// What was read several times.
+/// A value that was read several times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reading {
@@ -373,7 +373,7 @@ pub struct Reading {
     pub samples: Vec<u64>,
 }
 
-/// What the computer did in a phase; `None` is what the machine does not tell.
+/// The computer in one phase; `None` where the machine does not tell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScenarioComputer {
@@ -396,7 +396,7 @@ pub struct ScenarioComputer {
     pub idle_stretches: Option<Vec<IdleStretch>>,
     /// The idle states.
     pub idle_states: Vec<IdleState>,
-    /// What all cores took, in watts.
+    /// The power of all cores, in watts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power_w: Option<f64>,
     /// The timer interval at the end of the phase.
@@ -427,7 +427,7 @@ pub struct IdleState {
     pub share: Option<f64>,
 }
 
-/// What a watch of a host saw.
+/// The findings of a watch of a host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Watch {
@@ -481,7 +481,7 @@ pub struct Hiccup {
     /// That quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<CpuQuota>,
-    /// Who had the CPU meanwhile, the most first.
+    /// The processes that had the CPU meanwhile, the longest first.
     #[serde(default)]
     pub others: Vec<RanMeanwhile>,
     /// How often it had to leave its CPU.
@@ -503,8 +503,8 @@ pub struct Hiccup {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// Somebody stopped punctual itself, as by Ctrl-Z: it says nothing of the system, and
-    /// counts in no lateness.
+    /// A stop of punctual itself, as by Ctrl-Z: it does not concern the system, and counts in no
+    /// lateness.
     OwnStop,
     /// The quota of its control group was used up.
     Throttled,
@@ -563,13 +563,13 @@ pub struct Doctor {
     pub tolerance_ns: Option<i64>,
     /// Whether it does, where that can be told.
     pub agrees: Option<bool>,
-    /// What is said of it, in a word or two.
+    /// The verdict in a word or two.
     pub verdict: Option<Verdict>,
     /// Why, in a sentence.
     pub agreement: Option<String>,
 }
 
-/// What waking up costs.
+/// The cost of a wake-up.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WakeCost {
@@ -625,7 +625,7 @@ pub struct Tail {
     pub n: u64,
     /// The median, where enough samples back it.
     pub p50: Option<u64>,
-    /// What 99 % do not exceed.
+    /// The 99th percentile.
     pub p99: Option<u64>,
     /// The greatest.
     pub max: u64,
@@ -735,7 +735,7 @@ impl Phase {
 
 /// One experiment of the enum.
 pub trait OfExperiment: Sized {
-    /// What a measurement has of it; `None` if it is of another.
+    /// The experiment of a measurement; `None` if it is of another kind.
     fn of(measurement: &impl AsRef<Experiment>) -> Option<&Self>;
 }
 

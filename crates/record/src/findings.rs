@@ -1,5 +1,5 @@
-//! What `punctual doctor` finds out about waiting on a computer, as numbers, and
-//! the [`Diagnosis`] in whose words the report puts them.
+//! The findings of `punctual doctor` about waiting on a computer, as numbers, and the
+//! [`Diagnosis`] that the report makes of them.
 
 use punctual_core::Nanos;
 use serde::{Deserialize, Serialize};
@@ -19,15 +19,16 @@ pub struct DoctorFindings {
     pub no_prediction: Option<NoRule>,
     /// The CPU that the waits were kept on; `None` if the OS chose.
     pub cpu: Option<usize>,
-    /// What else happened meanwhile.
+    /// Other activity of the computer meanwhile.
     pub disturbance: Option<Disturbance>,
     /// The latency tier of macOS that long sleeps point to.
     pub tier: Option<FoundTier>,
     /// Each measurement that can be compared with the rule, by its number among the
     /// results.
     pub judgements: Vec<(usize, Judgement)>,
-    /// What keeps the CPU from this process, if that was too much; then what was measured to
-    /// help a wait of 1 ms, the most first; then what is expected to; last what nothing tells of.
+    /// The causes that keep the CPU from this process, if they matter; then the measured remedies
+    /// for a wait of 1 ms, the best first; then the predicted ones; then those without a
+    /// prediction.
     pub remedies: Vec<Remedy>,
 }
 
@@ -46,7 +47,7 @@ pub enum NoRule {
     Interval,
     /// No clock of the models has this interval.
     Clock(Nanos),
-    /// What the simulator says of a model with these facts.
+    /// The prediction of the simulator for a model with these facts.
     Model(String),
 }
 
@@ -72,7 +73,7 @@ pub struct FoundTier {
     pub at_the_edge: bool,
 }
 
-/// What came of comparing a measurement with its prediction.
+/// The result of comparing a measurement with its prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Verdict {
@@ -116,16 +117,16 @@ impl Verdict {
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
-    /// What it rests on.
+    /// Its grounds.
     pub ground: Ground,
 }
 
-/// What a verdict rests on.
+/// The grounds of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ground {
     /// No rule predicts this wait.
     NoRule,
-    /// So many waits have no median.
+    /// Too few waits for a median: this many.
     FewWaits(u64),
     /// The wake cost was not measured.
     NoWakeCost,
@@ -145,7 +146,7 @@ pub enum Ground {
         allowed_ns: i64,
         /// Where that comes from.
         allowance: Allowance,
-        /// What leaves it open whether they are farther apart.
+        /// The reason why it is open whether they are farther apart.
         doubt: Option<Doubt>,
     },
 }
@@ -212,7 +213,7 @@ pub enum Remedy {
     },
     /// Lower the timer slack of the program (Linux).
     LowerSlack {
-        /// What it adds.
+        /// The lateness it adds.
         slack_ns: i64,
         /// How late the sleep is in all.
         late_ns: i64,
@@ -225,7 +226,7 @@ pub enum Remedy {
         interval: Nanos,
         /// Whether it counts for the process that asks only.
         is_own: bool,
-        /// What the rule predicts.
+        /// The predicted lateness.
         late: Change,
     },
     /// Have the requests of this process honoured (Windows); what the rule predicts, if
@@ -241,9 +242,9 @@ pub enum Remedy {
     OrdinaryPriority(Option<i64>),
     /// Keep the CPUs out of deep idle states (Linux).
     NoDeepIdle {
-        /// What that spares at most.
+        /// The most that this spares.
         most_ns: i64,
-        /// What waking up takes in all.
+        /// The whole cost of a wake-up.
         wake_ns: i64,
         /// How long the deepest state takes to leave.
         exit: Nanos,
@@ -296,13 +297,13 @@ pub struct Expectation {
     pub on: String,
     /// The phase of the experiment.
     pub phase: String,
-    /// Whose figure it is.
+    /// The subject of the figure.
     pub subject: String,
     /// The figure.
     pub figure: String,
-    /// What it should be, in words, with its tolerance and its unit.
+    /// The expected value, in words, with its tolerance and its unit.
     pub expected: String,
-    /// What it was, in words, with its unit.
+    /// The value that came out, in words, with its unit.
     pub got: String,
     /// Whether that is as it should be.
     pub holds: bool,
@@ -310,7 +311,7 @@ pub struct Expectation {
     /// figure is compared, and nothing fails where it differs.
     #[serde(default = "is_stated")]
     pub stated: bool,
-    /// Who says so.
+    /// The source of the expectation.
     pub source: String,
 }
 
@@ -339,10 +340,10 @@ pub struct Diagnosis {
     pub facts: Vec<Fact>,
     /// Facts that would, and that the OS does not tell.
     pub not_told: Vec<Untold>,
-    /// What was measured besides, and what follows from it.
+    /// Further measurements and their consequences.
     #[serde(default)]
     pub evidence: Vec<String>,
-    /// What can be done, what helps most first.
+    /// The advice, the most helpful first.
     pub advice: Vec<Advice>,
 }
 
@@ -350,9 +351,9 @@ pub struct Diagnosis {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fact {
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// What it is.
+    /// The value.
     pub value: String,
 }
 
@@ -360,7 +361,7 @@ pub struct Fact {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Untold {
-    /// What it is called.
+    /// The name.
     pub name: String,
     /// Why it is not known.
     pub why: String,
@@ -370,9 +371,9 @@ pub struct Untold {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Advice {
-    /// What to do.
+    /// The action.
     pub what: String,
-    /// What it is expected to change, from what was just measured.
+    /// The expected change, derived from the measurements.
     pub expected: String,
     /// How much less late a wait of 1 ms is expected to be; `None` where what
     /// was measured does not tell.

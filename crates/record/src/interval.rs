@@ -52,7 +52,7 @@ impl Interval {
         }
     }
 
-    /// What `change` makes of the median and of both ends.
+    /// Applies `change` to the median and to both ends.
     pub fn map(self, change: impl Fn(f64) -> f64) -> Self {
         Self {
             median: change(self.median),
@@ -61,7 +61,7 @@ impl Interval {
         }
     }
 
-    /// What `join` makes of both medians, and of their ends on either side.
+    /// Applies `join` to both medians, and to their ends on either side.
     pub fn with(self, other: Self, join: impl Fn(f64, f64) -> f64) -> Self {
         Self {
             median: join(self.median, other.median),
@@ -70,7 +70,7 @@ impl Interval {
         }
     }
 
-    /// So many times as much.
+    /// The interval times `by`.
     pub fn scaled(self, by: f64) -> Self {
         self.map(|number| number * by)
     }
@@ -87,7 +87,7 @@ impl Interval {
     }
 }
 
-/// What may lie beyond either end of an interval that holds with 95 %.
+/// The probability beyond either end of an interval that holds with 95 %.
 const BEYOND_ONE_END: f64 = 0.025;
 
 /// How many values can be cut off at either end while what is left still holds

@@ -3,8 +3,8 @@
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What a capped mean counts one sample for at the most: 1 ms. One stall of
-/// 20 ms in a hundred waits would otherwise be all the mean shows.
+/// The cap of one sample in a capped mean: 1 ms. Without it, one stall of 20 ms in a hundred waits
+/// would be all the mean shows.
 pub const CAP_NS: i64 = 1_000_000;
 
 /// Lateness in nanoseconds; negative means early.

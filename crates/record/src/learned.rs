@@ -1,11 +1,11 @@
-//! What a strategy had learned.
+//! The knowledge of a strategy.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a strategy had learned by the end of its last batch.
+/// The knowledge of a strategy by the end of its last batch.
 ///
 /// A strategy fills in what it has; the others leave no trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -13,12 +13,12 @@ use serde_json::Value;
 pub struct Learned {
     /// Which experiment.
     pub experiment: String,
-    /// Who, as in its measurements.
+    /// The subject, as in its measurements.
     pub subject: String,
     /// The time from one deadline to the next, if that is the same in all of them.
     pub period_ns: Option<u64>,
-    /// What a nanosecond of lateness costs, in nanoseconds of CPU time, if it
-    /// weighs the two.
+    /// The cost of a nanosecond of lateness, in nanoseconds of CPU time, if the strategy weighs
+    /// the two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_weight: Option<f64>,
     /// Each OS call it may sleep with, if it chooses and learns by call.
@@ -30,12 +30,12 @@ pub struct Learned {
     /// How much longer than asked a nap takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<Estimate>,
-    /// What this version does not know.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub other: BTreeMap<String, Value>,
 }
 
-/// What was learned of an OS call.
+/// The knowledge about an OS call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LearnedCall {
@@ -49,12 +49,12 @@ pub struct LearnedCall {
     pub grid_ns: Option<u64>,
     /// Naps by the time that was left when they began, the shortest first.
     pub classes: Vec<LearnedClass>,
-    /// What this version does not know.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub other: BTreeMap<String, Value>,
 }
 
-/// What was learned of naps that begin with about so much time left.
+/// The knowledge about naps that begin with about so much time left.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LearnedClass {
@@ -74,15 +74,14 @@ pub struct LearnedClass {
     pub over_ns_p99: u64,
     /// By which part of the length beyond that a nap takes longer.
     pub over_share_of_length: f64,
-    /// What one takes of the CPU.
+    /// The CPU time of one nap.
     pub cpu_ns: u64,
     /// How long before the deadline one should end, if it is not aimed at a
     /// tick.
     pub margin_ns: u64,
-    /// What a wait is then expected to cost from here on: CPU time +
-    /// `late_weight` x lateness.
+    /// The expected cost of the rest of a wait from here on: CPU time + `late_weight` x lateness.
     pub cost_ns: u64,
-    /// What this version does not know.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub other: BTreeMap<String, Value>,
 }
@@ -97,7 +96,7 @@ pub struct Estimate {
     pub bound_ns: u64,
     /// How many standard deviations.
     pub deviations: f64,
-    /// What this version does not know.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub other: BTreeMap<String, Value>,
 }

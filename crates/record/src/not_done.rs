@@ -1,6 +1,6 @@
-//! What was asked for and not done.
+//! Requests that were not carried out.
 
-/// What was asked for and not done. The report makes a [`Warning`](crate::Warning) of it.
+/// A request that was not carried out. The report makes a [`Warning`](crate::Warning) of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotDone {
     /// To measure at a priority.
@@ -16,7 +16,7 @@ pub enum NotDone {
         name: String,
         /// Theirs.
         threads: Vec<String>,
-        /// What the OS said.
+        /// The error of the OS.
         why: String,
     },
     /// To check so many expectations, since they are of other models.

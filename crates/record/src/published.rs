@@ -1,5 +1,5 @@
-//! What others have published: figures of the articles that founded this
-//! project and of their sources, to stand beside what was measured here.
+//! Published figures: those of the articles that founded this project and of their sources, to
+//! stand beside measurements.
 //!
 //! They are read from `published.toml`, and none of them was measured by
 //! punctual. Many sources tell how long a call took in all; what was asked for
@@ -22,7 +22,7 @@ pub struct Published {
     pub os: &'static str,
     /// The computer; empty where the source does not tell.
     pub machine: &'static str,
-    /// What was called, in the words of the source.
+    /// The call, in the words of the source.
     pub call: &'static str,
     /// The subjects of punctual's experiments that are the same call or the
     /// same way of waiting; none where there is none.
@@ -36,9 +36,9 @@ pub struct Published {
     /// A number of another product, of whose rows it is.
     #[serde(flatten, serialize_with = "by_metric")]
     pub other: Option<(Metric, f64)>,
-    /// What else to know: what was in force, and what is uncertain.
+    /// Further remarks: the settings in force, and doubts.
     pub note: &'static str,
-    /// Who published it, and where.
+    /// The author, and the place of publication.
     pub source: &'static str,
     /// When; `None` where that is not known.
     pub year: Option<u16>,
@@ -48,10 +48,10 @@ pub struct Published {
     pub confidence: char,
 }
 
-/// What a frame of a loop at 60 Hz should take.
+/// The length of a frame of a loop at 60 Hz.
 const FRAME_NS: u64 = 16_666_667;
 
-/// What a figure can stand beside.
+/// The kind of measurement that a figure can stand beside.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Beside {
@@ -74,7 +74,7 @@ pub enum Beside {
 }
 
 impl Beside {
-    /// What was asked for, in nanoseconds.
+    /// The length that was asked for, in nanoseconds.
     pub const fn asked_ns(self) -> u64 {
         match self {
             Self::Sleeps(ns) | Self::RandomSleeps(ns) | Self::LoadedSleeps(ns) => ns,
@@ -86,7 +86,7 @@ impl Beside {
 
 /// Rows that a figure can stand beside.
 pub trait Like: Debug + Sync {
-    /// What they are called in files.
+    /// The names in files.
     fn name(&self) -> &'static str;
 
     /// Which of them, as files have it.
@@ -123,7 +123,7 @@ fn by_metric<S: Serializer>(number: &Option<(Metric, f64)>, to: S) -> Result<S::
 /// How late, and in which sense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Late {
-    /// What the two values are.
+    /// The statistic of the two values.
     pub statistic: Statistic,
     /// The value, or the lower one of two.
     pub low_ns: i64,
@@ -134,7 +134,7 @@ pub struct Late {
     pub from_total: bool,
 }
 
-/// What was published of many waits.
+/// A published statistic of many waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Statistic {
@@ -144,7 +144,7 @@ pub enum Statistic {
     Mean,
     /// The median.
     Median,
-    /// What the documentation or the rule allows.
+    /// The limit by the documentation or the rule.
     Rule,
     /// One value, of which the source does not tell what it is.
     Untold,
@@ -356,7 +356,7 @@ mod tests {
                 assert!(late.low_ns <= late.high_ns, "{who}");
                 // Nanoseconds, and nobody waits for a second.
                 assert!(late.high_ns < 1_000_000_000, "{who}");
-                // Nobody has published a wait that ends early.
+                // No published wait ends early.
                 assert!(late.low_ns >= 0 || row.note.contains("early"), "{who}");
             }
             assert!(

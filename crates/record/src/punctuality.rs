@@ -78,7 +78,7 @@ impl Punctuality {
         self.due
     }
 
-    /// Those that were missed.
+    /// Deadlines that were missed.
     pub fn missed(&self) -> u64 {
         self.missed
     }
@@ -99,7 +99,7 @@ impl Punctuality {
         Some(late[first..].iter().map(|(_, n)| n).sum())
     }
 
-    /// So many of the deadlines, as a share.
+    /// The share of a count in the deadlines.
     pub fn share(&self, count: u64) -> f64 {
         count as f64 / self.due.max(1) as f64
     }

@@ -1,5 +1,4 @@
-//! What `bench regimes` has to say: `adaptive` beside the best of the others, cell
-//! by cell.
+//! The results of `bench regimes`: `adaptive` beside the best of the others, cell by cell.
 
 use crate::cost::Cost;
 use crate::experiment::OfExperiment as _;
@@ -13,7 +12,7 @@ pub const QUIET: &str = "quiet";
 /// Fewer rounds decide nothing: their intervals do not hold with 95 %.
 pub const ROUNDS_MIN: usize = 6;
 
-/// What can be said of a cell.
+/// The verdict on a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The whole interval of the ratio lies beyond the limit.
@@ -38,8 +37,8 @@ impl Verdict {
         }
     }
 
-    /// What the interval of a ratio over so many rounds says, where up to `limit` is the
-    /// same.
+    /// The verdict from the interval of a ratio over so many rounds, where ratios up to `limit`
+    /// count as the same.
     pub fn of(ratio: Interval, limit: f64, rounds: usize) -> Self {
         if rounds < ROUNDS_MIN {
             Self::Undecided
@@ -62,9 +61,9 @@ pub struct Cell<'a> {
     pub regime: &'a str,
     /// The condition.
     pub condition: &'a str,
-    /// What a nanosecond of lateness costs.
+    /// The cost of a nanosecond of lateness.
     pub weight: f64,
-    /// What the cheapest of the others did.
+    /// The cheapest of the others.
     pub best: &'a Measurement,
     /// Its cost per wait, capped.
     pub cost: Interval,
@@ -74,7 +73,7 @@ pub struct Cell<'a> {
     pub ratio: Interval,
     /// How often both were measured.
     pub rounds: usize,
-    /// What that says.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
@@ -85,7 +84,7 @@ impl Cell<'_> {
     }
 }
 
-/// What every cost here is counted by.
+/// The measure of every cost here.
 const COST: Cost = Cost::CAPPED;
 
 fn limit(condition: &str) -> f64 {
@@ -102,8 +101,8 @@ fn is_judged(m: &Measurement) -> bool {
     m.subject.starts_with("adaptive")
 }
 
-/// Those that can be compared with `mine`, which is judged at `weight`: who has a
-/// weight of its own is compared at that alone.
+/// The measurements that can be compared with `mine`, which is judged at `weight`: a subject with
+/// a weight of its own is compared at that alone.
 fn others<'a>(
     results: &'a [Measurement],
     mine: &'a Measurement,

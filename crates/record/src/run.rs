@@ -24,8 +24,8 @@ pub const SCHEMA: &str = "punctual-run/2";
 /// The subject that is the library itself, as its users call it.
 pub const LIBRARY: &str = "punctual";
 
-/// What one invocation of punctual saw. Each product has [rows](RunRow) of its own;
-/// those of waiting are [`Measurement`]s.
+/// The results of one invocation of punctual. Each product has [rows](RunRow) of its own; those of
+/// waiting are [`Measurement`]s.
 ///
 /// Every number carries its unit in its key. Fields this version does not know
 /// are kept in `other` and written again.
@@ -49,68 +49,68 @@ pub struct Run<R: RunRow = Measurement> {
     /// Whether it ended before its end, so that results are partial.
     #[serde(default)]
     pub interrupted: bool,
-    /// What the machine could not do, where that ended it.
+    /// The request that the machine could not carry out, if that ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
     /// Where it ran.
     pub machine: MachineFacts,
-    /// What should be known before the results are believed.
+    /// Facts to know before the results are believed.
     #[serde(default)]
     pub warnings: Vec<Warning>,
-    /// What else happened to this computer while it was measured; simulated ones have
-    /// nothing that is not in their scenario.
+    /// Other activity of this computer during the measurement; a simulated one has only the
+    /// activity of its scenario.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbance: Option<Disturbance>,
-    /// What was seen.
+    /// The measurements.
     pub results: Vec<R>,
-    /// What else its product has to say.
+    /// Further results of its product.
     #[serde(flatten)]
     pub beside: R::Beside,
-    /// What this version does not know.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub other: BTreeMap<String, Value>,
 }
 
-/// What a run of waits has beside its measurements.
+/// The results of a run of waits beside its measurements.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Findings {
-    /// What strategies had learned by the end of it.
+    /// The knowledge of strategies by its end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learned: Vec<Learned>,
-    /// What the source of a scenario says should come out, and what did.
+    /// The expectations of a scenario's source, with their results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expectation>,
-    /// What `punctual doctor` makes of it.
+    /// The diagnosis of `punctual doctor`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doctor: Option<Diagnosis>,
     /// The CPU that was measured on, if it was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<usize>,
-    /// What was to be measured.
+    /// The names of the experiments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub experiments: Vec<String>,
     /// The threads that computed beside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_threads: Option<usize>,
-    /// What the scenario was run on.
+    /// The models that the scenario ran on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelFacts>,
     /// How long the batches of regimes are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<BatchLengths>,
-    /// What the Run is of, if that is one scenario.
+    /// The scenario, if the Run is of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scenario: Option<ScenarioFacts>,
     /// Scenarios beside other measurements.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scenarios: Vec<ScenarioFacts>,
-    /// What random numbers began with.
+    /// The seed of random numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
 }
 
-/// What makes the batches of two runs of regimes alike.
+/// The settings that make the batches of two runs of regimes comparable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BatchLengths {
@@ -141,8 +141,7 @@ impl<R: RunRow> Default for Run<R> {
     }
 }
 
-/// What is known of the machine a run was made on. Whatever it does not tell
-/// is left out.
+/// The known facts of the machine of a run. Unknown facts are left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MachineFacts {
@@ -165,7 +164,7 @@ pub struct MachineFacts {
     /// On what each model rests, and whether it was compared with a computer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
-    /// What the computer tells, if it is none that is simulated.
+    /// The facts of the computer itself, if it is not simulated.
     #[serde(flatten)]
     pub host: HostFacts,
     /// Everything else, by name: the parameters of a model, and what bears on memory.
@@ -201,8 +200,8 @@ impl MachineFacts {
     }
 }
 
-/// What people call a hypervisor that gives itself this name (Linux,
-/// arch/x86/kernel/cpu/hypervisor.c and the files it names).
+/// The common name of a hypervisor with this signature (Linux, arch/x86/kernel/cpu/hypervisor.c
+/// and the files it names).
 fn known_as(signature: &str) -> &str {
     match signature.trim_end_matches('\0') {
         "KVMKVMKVM" => "KVM",
@@ -218,14 +217,14 @@ fn known_as(signature: &str) -> &str {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Warning {
-    /// What is wrong.
+    /// The problem.
     pub what: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: String,
 }
 
 impl Warning {
-    /// What is wrong, and what to do about it.
+    /// A warning with its remedy.
     pub fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             what: what.into(),
@@ -234,7 +233,7 @@ impl Warning {
     }
 }
 
-/// What one subject did in one experiment.
+/// The result of one subject in one experiment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measurement {
@@ -254,7 +253,7 @@ pub struct Measurement {
     /// counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_over_1ms_fraction: Option<f64>,
-    /// What they cost.
+    /// Their cost.
     #[serde(default)]
     pub cpu: Cpu,
     /// The median lateness that the timer rule in force predicts for a timer
@@ -292,21 +291,21 @@ pub struct Measurement {
     /// experiment and weight, round by round.
     #[serde(default)]
     pub cost_over_best: Option<Weights<Interval>>,
-    /// What a waiter would have paid at the least that knew the distributions of
-    /// the overshoots, on a recording or a model: the mean, capped.
+    /// The least mean cost of a waiter that knows the distributions of the overshoots, on a
+    /// recording or a model, capped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub informed_cost_ns: Option<Weights<f64>>,
     /// The capped cost over that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_over_informed: Option<Weights<Interval>>,
-    /// What a nanosecond of lateness costs the subject, where it has a weight of its
-    /// own and was asked for it.
+    /// The cost of a nanosecond of lateness for the subject, where it has a weight of its own and
+    /// was asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_weight: Option<f64>,
     /// Each round by itself.
     #[serde(default)]
     pub rounds: Vec<Round>,
-    /// What else was seen in each round of `bench regimes`.
+    /// Further observations in each round of `bench regimes`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub batches: Vec<RegimeBatch>,
     /// Every sample of lateness, in order, round after round.
@@ -326,7 +325,7 @@ impl AsRef<Experiment> for Measurement {
     }
 }
 
-/// What waiting cost in CPU time.
+/// The CPU time of waiting.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cpu {
@@ -437,7 +436,7 @@ pub fn schema() -> Value {
     schemars::schema_for!(Run).to_value()
 }
 
-/// What one is, for who has given another file.
+/// The description of a Run file, for a user who gave another file.
 const RUN_FILE: &str =
     "a Run file is what `--json FILE` of bench, measure, doctor, watch, simulate and zero writes";
 
@@ -522,7 +521,7 @@ mod tests {
         }]);
         let mut value: Value = serde_json::from_str(&run.to_json()).unwrap();
         value["weather"] = "rain".into();
-        // What a row has more than its type is left out.
+        // Fields of a row that its type lacks are left out.
         value["results"][0]["colour"] = "red".into();
         let read: Run = Run::from_json(&value.to_string()).unwrap();
         assert_eq!(read.other["weather"], "rain");

@@ -1,4 +1,4 @@
-//! What a Run says of its scenarios and models.
+//! The scenario and the models of a Run.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ScenarioFacts {
-    /// What to look at; empty if its file does not say.
+    /// The question of the scenario; empty if its file has none.
     pub about: String,
     /// How long it lasts.
     pub length_ns: u64,
@@ -28,7 +28,7 @@ pub struct ScenarioFacts {
 pub struct PhaseFacts {
     /// How long it lasts.
     pub length_ns: u64,
-    /// What it is called.
+    /// The name.
     pub name: String,
 }
 
@@ -52,14 +52,14 @@ pub struct ModelFacts {
 pub struct ParameterFacts {
     /// How sure the default is, from A, which a vendor documents, to D, a guess.
     pub confidence: String,
-    /// What it is where it is not set.
+    /// The default value.
     pub default: String,
     /// Whether that is its value.
     pub is_default: bool,
-    /// What it is called.
+    /// The name.
     pub key: String,
     /// Where the default comes from.
     pub source: String,
-    /// What it was.
+    /// The value in the run.
     pub value: String,
 }

@@ -1,5 +1,4 @@
-//! What a computer tells of itself, and the facts that decide which timer rule is in force, as
-//! plain data.
+//! The facts of a computer that decide which timer rule is in force, as plain data.
 
 use punctual_core::setting::Throttling;
 use punctual_core::{Method, Nanos};
@@ -7,22 +6,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::disturbance::{CpuQuota, Throttled};
 
-/// What bears on the waits of this process. What the system does not tell is
-/// `None`.
+/// The conditions of the waits of this process. `None` where the system does not tell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Situation {
-    /// Whose timers they are.
+    /// The system whose timers are used.
     pub system: System,
     /// The model, if it is simulated: then everything there is to know is
     /// known.
     pub model: Option<String>,
-    /// What the computer tells, or of a simulated one what its rule has.
+    /// The facts of the computer, or of the rule of a simulated one.
     pub host: HostFacts,
     /// How the thread is scheduled, in the system's words, such as
     /// `SCHED_OTHER, nice 0`.
     pub scheduling: Option<String>,
-    /// What the system said when a thread of this process asked for a real-time
-    /// policy: nothing, or why it is refused. `None` where it was not asked.
+    /// The system's answer to a thread of this process that asked for a real-time policy: nothing,
+    /// or the reason of the refusal. `None` where no thread asked.
     pub real_time: Option<Result<(), String>>,
     /// The quota of CPU time of its control groups that leaves the least.
     pub quota: Option<CpuQuota>,
@@ -42,13 +40,13 @@ pub struct Situation {
     pub interval: Option<TimerInterval>,
     /// The interval that this process asks for; `None` if it asks for none.
     pub own_request: Option<Nanos>,
-    /// What this process has said about its requests.
+    /// The setting of this process for its requests.
     pub throttling: Option<Throttling>,
     /// Windows' registry value `GlobalTimerResolutionRequests`.
     pub global_requests: Option<bool>,
-    /// What everything is timed on.
+    /// The clock of all times.
     pub clock: String,
-    /// What one reading of the clock takes.
+    /// The cost of one reading of the clock.
     pub clock_read: Nanos,
     /// How a spin passes the time.
     pub spin: String,
@@ -63,11 +61,11 @@ pub struct Situation {
 pub struct QuotaFile {
     /// The file of its control group. Its path may name a person or a container.
     pub path: String,
-    /// What to write there: `max`, or in version 1 `-1`.
+    /// The value to write there: `max`, or in version 1 `-1`.
     pub lifted: String,
 }
 
-/// Whose timers they are.
+/// A system with timers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum System {
     /// Linux, also as Android.

@@ -1,4 +1,4 @@
-//! What `punctual sweep` finds: its rows, and what a cell of them says.
+//! The results of `punctual sweep`: its rows, and the verdict on a cell of them.
 //!
 //! A sweep has axes, each with its values; a cell is a place on all of them. Rows of
 //! one cell are of different subjects, which had the same seeds.
@@ -11,10 +11,10 @@ use serde_json::Value;
 use crate::interval::Interval;
 use crate::regimes::Verdict;
 
-/// What one subject did in one cell.
+/// The result of one subject in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// What it was part of: a hash of version, parameters and seed, in hexadecimal.
+    /// The part it belongs to: a hash of version, parameters and seed, in hexadecimal.
     pub key: String,
     /// How many rows that part has.
     pub rows: u64,
@@ -24,7 +24,7 @@ pub struct Row {
     pub subject: String,
     /// How many seeds it was run with.
     pub seeds: u64,
-    /// What it is judged by, with each seed: a cost in nanoseconds, or the figure that
+    /// The values by which it is judged, one per seed: a cost in nanoseconds, or the figure that
     /// the plan names.
     pub by_seed: Vec<f64>,
     /// Where the cell is, and all other figures.
@@ -52,7 +52,7 @@ impl Axis {
     }
 }
 
-/// What cells are judged by.
+/// The measure by which cells are judged.
 #[derive(Clone, Debug, PartialEq)]
 pub enum By {
     /// The cost of this subject over that of the cheapest other.
@@ -84,11 +84,11 @@ pub struct Cell {
 /// All cells of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
-    /// What it is about.
+    /// The title.
     pub title: String,
-    /// What judges it.
+    /// The measure.
     pub by: By,
-    /// What is varied.
+    /// The dimensions.
     pub axes: Vec<Axis>,
     /// Pairs of axes to draw: across and up.
     pub maps: Vec<[usize; 2]>,
@@ -102,7 +102,7 @@ pub struct Sweep {
 pub const LIMIT: f64 = 1.03;
 
 impl Cell {
-    /// What is said of a cell of costs.
+    /// The verdict on a cell of costs.
     pub fn verdict(&self) -> Verdict {
         Verdict::of(self.value, LIMIT, self.seeds as usize)
     }
@@ -144,8 +144,8 @@ impl Sweep {
     }
 }
 
-/// What the rows of a cell say, who is the best other, and with how many seeds; `None` if
-/// what is to be judged is not among them.
+/// The verdict of a cell's rows, the best other subject, and the number of seeds; `None` if the
+/// judged subject is missing.
 pub fn judge(by: &By, rows: &[&Row]) -> Option<(Interval, Option<String>, u64)> {
     match by {
         By::Cost(subject) => {

@@ -1,4 +1,4 @@
-//! Whatever Run files hold, they can be compared.
+//! Any two Run files can be compared, whatever they contain.
 
 mod any_two;
 

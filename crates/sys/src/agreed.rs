@@ -49,7 +49,7 @@ impl<T: Copy> Agreed<T> {
     fn offer(&self, value: T) -> T {
         let place = self.offered.fetch_add(1, Ordering::Relaxed);
         if let Some(offer) = self.offers.get(place) {
-            // Nobody else has this place.
+            // No other thread has this place.
             let _ = offer.set(value);
             let (order, failed) = (Ordering::Release, Ordering::Relaxed);
             let _ = self.agreed.compare_exchange(0, place + 1, order, failed);

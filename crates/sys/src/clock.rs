@@ -11,8 +11,8 @@
 //! | Windows | `QueryPerformanceCounter` | goes on |
 //! | anything else | `std::time::Instant` | as the standard library defines it |
 //!
-//! So a wait of ten seconds that a suspend of an hour interrupts ends ten
-//! seconds of waking time after its start on Linux and macOS.
+//! Example: a suspend of an hour interrupts a wait of ten seconds. On Linux and macOS the wait
+//! ends ten seconds of waking time after its start.
 //!
 //! On Windows its deadline passes during the suspend, but a block that is under
 //! way does not see that: since Windows 8, relative timers do not count the
@@ -145,7 +145,7 @@ mod platform {
         unsafe { mach_absolute_time() }
     }
 
-    /// What a value of that counter is on this clock.
+    /// Converts a value of that counter to this clock.
     pub fn counter_ns(count: u64) -> u64 {
         scale().to_ns(count)
     }

@@ -50,7 +50,7 @@ pub fn spin_until(
 /// Offers the CPU again and again until `end`, or until a busy thread took it.
 #[cold]
 fn share(from: Tick, end: Tick, is_over: impl Fn() -> bool) -> (Tick, Spun) {
-    /// So many offers, with no time passing, are too many.
+    /// After so many offers without progress of the clock, the clock stands still.
     const MANY: u32 = 1 << 10;
     let (mut now, mut offers) = (from, 0_u32);
     while now < end && !is_over() {

@@ -1,5 +1,5 @@
-//! What waits on Windows block on: timers and events, and lengths as its calls take
-//! them, never shorter than what was asked.
+//! Handles that waits on Windows block on: timers and events; and lengths in the form its calls
+//! take, never shorter than asked.
 
 use punctual_core::Nanos;
 use std::io;
@@ -25,7 +25,7 @@ impl<const FLAGS: u32> WaitableTimer<FLAGS> {
     /// Makes one that is not due.
     ///
     /// # Errors
-    /// What the system says: without high resolution before Windows 10 1803.
+    /// The error of the system: high resolution needs Windows 10 1803.
     pub fn make() -> io::Result<Self> {
         let access = TIMER_MODIFY_STATE | THREAD_SYNCHRONIZE;
         // SAFETY: null pointers stand for default security and no name.
@@ -63,7 +63,7 @@ impl<const FLAGS: u32> AsRawHandle for WaitableTimer<FLAGS> {
 /// An event that is not set.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 pub fn event() -> io::Result<OwnedHandle> {
     let (by_hand, set) = (1, 0);
     // SAFETY: null pointers stand for default security and no name.

@@ -1,4 +1,4 @@
-//! What the calling thread has cost.
+//! The costs of the calling thread.
 
 use punctual_core::Nanos;
 

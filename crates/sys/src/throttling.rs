@@ -1,5 +1,4 @@
-//! What Windows 11 does with the timer requests of a process that nobody sees
-//! or hears.
+//! How Windows 11 treats the timer requests of a process that is neither visible nor audible.
 //!
 //! A process whose windows are all covered or minimised, and that is silent, is
 //! not guaranteed the timer interval that it asked for, unless it said before
@@ -9,7 +8,7 @@
 use crate::Error;
 use punctual_core::setting::Throttling;
 
-/// What this process has said so far.
+/// Returns the state that this process has set.
 ///
 /// # Errors
 /// Unsupported before Windows 11 and on other systems.

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 /// Where the faked clock stands, in ns; 0 where it goes on.
 static STANDS: AtomicI64 = AtomicI64::new(0);
 
-/// What the faked clock shows when the kernel's shows nothing, in ns, and its rate.
+/// The faked clock's value when the kernel's is 0, in ns, and its rate.
 static OFFSET: AtomicI64 = AtomicI64::new(0);
 static RATE: AtomicI64 = AtomicI64::new(1);
 

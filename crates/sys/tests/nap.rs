@@ -180,7 +180,7 @@ fn parent_and_child_wait_beside_each_other() {
     });
 }
 
-/// What the documentation of `Slack` says of programs.
+/// As the documentation of `Slack` states about programs.
 #[test]
 fn programs_inherit_a_slack_that_is_kept() {
     apart("programs_inherit_a_slack_that_is_kept", || {

@@ -89,7 +89,7 @@ fn the_page_names_each_call_and_no_other() {
         .collect();
     assert_eq!(unnamed, Vec::<&String>::new(), "not on the page");
 
-    // What stands before the first bar of a row is a call, a file, or what it is called with.
+    // The first cell of a row names a call, a file, or an argument.
     let rows = page.lines().filter_map(|line| line.strip_prefix("| "));
     let firsts = rows.filter_map(|row| row.split(" | ").next());
     let named = firsts.flat_map(|first| first.split('`').skip(1).step_by(2));

@@ -18,7 +18,7 @@ pub(crate) struct SpinBudget {
 
 /// The weight of one timer.
 const ONE: u64 = 1_000;
-/// So few timers are not limited.
+/// Up to so many timers there is no limit.
 const FEW: u64 = 8 * ONE;
 /// From here on the rate is constant. A tenth of 100 tasks may be between two sleeps.
 const MANY: u64 = 90 * ONE;
@@ -125,8 +125,7 @@ mod tests {
         budget
     }
 
-    /// What is granted from `begin` to `end` of spins of `spin` that are asked for each
-    /// `gap`.
+    /// The time granted from `begin` to `end` if a spin of `spin` is requested every `gap`.
     fn granted(budget: &SpinBudget, begin: u64, end: u64, gap: u64, spin: u64) -> u64 {
         let asks = (begin..end).step_by(gap as usize);
         asks.map(|now| spin * u64::from(budget.take(now, spin)))

@@ -12,7 +12,7 @@ use crate::queue::{Fired, Key, TimerQueue};
 use crate::time::Time;
 use crate::window::Window;
 
-/// What ends the wait of the thread, once rung until it is reset.
+/// A bell that ends the wait of the thread, from when it is rung until it is reset.
 pub(crate) trait Bell {
     fn ring(&self);
     fn is_rung(&self) -> bool;
@@ -37,10 +37,10 @@ struct State<T> {
 
 const AT_WORK: Time = Time::from_ns(0);
 
-/// What the thread is to do.
+/// The next action of the thread.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// What was put into the batch.
+    /// Serve the batch.
     Serve,
     /// Sleep for this wake-up; and when the first exact one is, which that may be.
     Wait {
@@ -51,7 +51,7 @@ pub(crate) enum Next {
     Close,
 }
 
-/// So many are served without the lock in between.
+/// The size of a batch, which is served without taking the lock.
 pub(crate) const BATCH: usize = 64;
 
 impl<T, B: Bell> Desk<T, B> {
@@ -119,11 +119,10 @@ impl<T, B: Bell> Desk<T, B> {
         self.bell.is_rung() && self.lock().is_closed
     }
 
-    /// What the thread asks after each wait and each batch. After a batch it rests for
-    /// `rest`.
+    /// The next action after each wait and each batch. After a batch the thread rests for `rest`.
     pub(crate) fn next(&self, now: Time, rest: Duration, batch: &mut Vec<Fired<T>>) -> Next {
         let mut state = self.lock();
-        // Whoever rang did so for what is seen now.
+        // A ring until now was for the state that is read below.
         self.bell.reset();
         if state.is_closed {
             return Next::Close;
@@ -289,7 +288,7 @@ mod tests {
             exact: Some(at(exact)),
         };
         assert_eq!(desk.next(at(30), rest, &mut batch), wait(120, 50));
-        // Nobody wakes the thread for a timer that is due in its rest.
+        // A timer that is due in the thread's rest does not wake it.
         desk.insert(at(40).into(), 3).unwrap();
         assert!(!desk.bell.is_rung());
         assert_eq!(desk.next(at(120), rest, &mut batch), Next::Serve);

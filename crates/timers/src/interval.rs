@@ -60,8 +60,8 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// What becomes of slots that a tick is too late for;
-    /// [`Skip`](MissedTickBehavior::Skip) if nothing is chosen.
+    /// Sets how a late tick treats missed slots; the default is
+    /// [`Skip`](MissedTickBehavior::Skip).
     #[must_use]
     pub fn missed_tick_behavior(mut self, behavior: MissedTickBehavior) -> Self {
         self.set_missed_tick_behavior(behavior);
@@ -130,7 +130,7 @@ impl Interval {
         self.follow();
     }
 
-    /// What became of all slots until the last tick or change.
+    /// Returns the counts of all slots until the last tick or change.
     pub fn books(&self) -> Books {
         self.ticker.books()
     }

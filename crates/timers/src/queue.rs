@@ -97,7 +97,7 @@ pub struct Fired<T> {
     pub key: Key,
     /// When it was to be served.
     pub window: Window,
-    /// What it was inserted with.
+    /// The value it was inserted with.
     pub value: T,
 }
 
@@ -342,7 +342,7 @@ impl<T> Iterator for Advance<'_, T> {
     }
 }
 
-/// What was done, and what would have been enough.
+/// The work done, and the least work that would have been enough.
 #[derive(Clone, Debug)]
 struct Books {
     counts: Counts,

@@ -123,7 +123,7 @@ pub struct Sleep {
     paused: Option<Pin<Box<tokio::time::Sleep>>>,
 }
 
-/// What the thread was asked for.
+/// A request to the thread.
 #[derive(Debug)]
 struct Ask {
     timers: Timers,
@@ -131,8 +131,8 @@ struct Ask {
     wake_at: Instant,
 }
 
-/// What a task spins at most unless told otherwise: as long as runtimes want a task
-/// to run between two `await`s (Ryhl, "Async: What is blocking?", 2020: 10 to 100 us).
+/// The longest spin of a task by default: as long as runtimes want a task to run between two
+/// `await`s (Ryhl, "Async: What is blocking?", 2020: 10 to 100 us).
 const SPIN: Duration = Duration::from_micros(100);
 
 thread_local! {
@@ -152,7 +152,7 @@ fn hogs(now: Instant) -> bool {
     hogs
 }
 
-/// What lies between the instant that the thread was asked for and the poll.
+/// The time between the instant requested of the thread and the poll.
 static LEAD: Lead = Lead::new();
 
 impl Sleep {
@@ -374,7 +374,7 @@ impl Drop for Sleep {
 /// The thread of all sleeps of a process. It does not spin, as tasks do that themselves.
 static GLOBAL: Mutex<Option<(u32, Timers)>> = Mutex::new(None);
 
-/// Those of one process; a child has no thread of its parent.
+/// The timers of one process; a child of a fork has no thread of its parent.
 fn timers(global: &Mutex<Option<(u32, Timers)>>, process: u32) -> io::Result<Timers> {
     let mut global = global.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, timers)) = global.as_ref().filter(|(owner, _)| *owner == process) {

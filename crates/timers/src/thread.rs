@@ -190,7 +190,7 @@ impl Timers {
     /// still.
     pub(crate) fn set_waker(&self, key: Key, waker: &Waker) -> bool {
         let mut new = Contained(Some(Task::Wake(waker.clone())));
-        // What is replaced is dropped without the lock.
+        // The replaced value is dropped without the lock.
         self.0.shared.desk.with(|queue| {
             let timer = queue.get_mut(key);
             timer
@@ -236,8 +236,8 @@ impl Timers {
 
     /// Ends the thread, and waits for the function that it calls just now; in that
     /// function it waits for nothing, and of several threads that call this one waits.
-    /// What still waits is dropped without being called, also what is inserted by
-    /// other handles afterwards.
+    /// Waiting timers are dropped without being called, also those that other handles insert
+    /// afterwards.
     pub fn shutdown(self) {
         drop(self.0.shared.desk.close());
         let is_other = |thread: &mut JoinHandle<()>| thread.thread().id() != thread::current().id();
@@ -319,8 +319,8 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// What the thread waits with for exact timers; its strategy and budget say how
-    /// much it spins.
+    /// Sets the waiter of the thread for exact timers; its strategy and budget determine how much
+    /// it spins.
     ///
     /// By default that is a waiter without a limit while up to 8 timers are pending. With
     /// more, the thread draws from the budget that all sleeps of the process share; see
@@ -402,7 +402,7 @@ impl Shared {
         loop {
             match self.desk.next(now, (self.rest)(), &mut batch) {
                 Next::Serve => {
-                    // What is left of a full batch belongs to the same wake-up.
+                    // The rest of a full batch belongs to the same wake-up.
                     let is_full = batch.len() == BATCH;
                     for fired in batch.drain(..) {
                         // One of them may have closed it: the others wait still.
@@ -492,7 +492,7 @@ impl Drop for Contained {
 /// Runs `work`, and ends its panic, which the panic hook has reported.
 fn contain(work: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(work)) {
-        // What it panicked with may panic itself when it is dropped.
+        // The payload of a panic may panic itself when it is dropped.
         let dropped = catch_unwind(AssertUnwindSafe(|| drop(payload)));
         std::mem::forget(dropped);
     }

@@ -21,7 +21,7 @@ impl Time {
     /// As good as never.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// So many nanoseconds after the epoch.
+    /// The instant this many nanoseconds after the epoch.
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns)
     }
@@ -121,9 +121,8 @@ impl punctual::Clock for TaskClock {
     }
 }
 
-/// What tokio's clock shows, where it is another than the standard library's. There is
-/// no way to ask tokio that (tokio#7700); but a reading of the same clock would lie
-/// between two of tokio's.
+/// The time of tokio's clock, if that is not the standard library's. Tokio cannot be asked which
+/// it is (tokio#7700); but a reading of the same clock would lie between two of tokio's.
 #[cfg(feature = "tokio")]
 pub(crate) fn tokio() -> Option<Instant> {
     loop {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use punctual_timers::{Grid, Key, Time, TimerQueue, Window};
 
-/// What the queue has to do, in the simplest way.
+/// The queue in the simplest form.
 #[derive(Default)]
 struct Naive {
     timers: Vec<(u32, Window)>,
@@ -251,7 +251,7 @@ fn it_allocates_nothing_within_its_capacity() {
     assert_eq!(allocated.count_total, 0);
 }
 
-/// Those of a whole site, in the order of their deadlines.
+/// The timers of a whole site, in the order of their deadlines.
 #[test]
 fn a_million_timers_come_in_order() {
     const TIMERS: u64 = 1_000_000;

@@ -69,7 +69,7 @@ fn no_sleep_is_early() {
     }
 }
 
-/// So many that the budget of all limits each.
+/// Enough sleeps that the shared budget limits each.
 #[test]
 fn none_of_many_sleeps_is_early() {
     for runtime in runtimes() {
@@ -216,7 +216,7 @@ fn no_tick_is_early_and_the_books_balance() {
     }
 }
 
-/// What `StreamExt::next` does.
+/// As `StreamExt::next`.
 async fn next<S: Stream + Unpin>(stream: &mut S) -> Option<S::Item> {
     poll_fn(|context| Pin::new(&mut *stream).poll_next(context)).await
 }

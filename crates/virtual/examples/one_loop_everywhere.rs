@@ -29,7 +29,7 @@ fn punctual_ticks(clock: &VirtualClock, strategy: Strategy) -> Result<usize, pun
     Ok(ticks.filter(|tick| tick.lateness() <= MS / 20).count())
 }
 
-/// What the loop comes to on each system.
+/// The results of the loop on each system.
 pub(crate) fn table() -> Result<String, Box<dyn std::error::Error>> {
     let mut table = String::from(
         "1,000 times a second:      sleep(1 ms)   ticks within 50 us, by the system   by punctual\n",

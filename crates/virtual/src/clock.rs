@@ -42,7 +42,7 @@ impl VirtualClock {
     ///
     /// # Examples
     ///
-    /// What `std::thread::sleep` is on Windows 10 and later since Rust 1.75:
+    /// `std::thread::sleep` on Windows 10 and later since Rust 1.75:
     ///
     /// ```
     /// # use std::time::Duration;
@@ -66,8 +66,8 @@ impl VirtualClock {
         Ok(self)
     }
 
-    /// What time it is. To read the clock takes some nanoseconds of CPU time, as it does
-    /// everywhere, so a loop that does nothing else comes to its end.
+    /// The current virtual time. Reading the clock takes some nanoseconds of CPU time, as
+    /// everywhere, so that a loop of readings ends.
     pub fn now(&self) -> Instant {
         self.turns.read()
     }
@@ -99,8 +99,8 @@ impl VirtualClock {
 
     /// Works: takes so much CPU time, which the thread may have to wait for.
     ///
-    /// What code of a test really computes takes no virtual time; say here how long it
-    /// would take.
+    /// Spends `length` of virtual time computing. Real computation of a test takes no virtual
+    /// time.
     pub fn work(&self, length: Duration) {
         self.turns.does(Doing::Work(length.into()), None);
     }

@@ -65,7 +65,7 @@ impl<T> JoinHandle<'_, T> {
     /// Waits until it has ended, in virtual time.
     ///
     /// # Errors
-    /// What it panicked with, if it did.
+    /// The payload of the thread's panic.
     pub fn join(self) -> thread::Result<T> {
         self.turns.does(Doing::Join(self.id), None);
         self.thread.join()

@@ -1,4 +1,4 @@
-//! Who runs: one thread at a time, as virtual time has it.
+//! Turns: one thread runs at a time, in the order of virtual time.
 
 use std::cell::Cell;
 use std::fmt;
@@ -30,7 +30,7 @@ thread_local! {
 
 /// The computer, and whose turn it is on it.
 pub(crate) struct Turns {
-    /// What virtual time begins at.
+    /// The instant at which virtual time begins.
     epoch: (Instant, Tick<SimClock>),
     state: Mutex<State>,
 }
@@ -46,7 +46,7 @@ struct State {
     turns: u64,
     /// The threads that are real, by their numbers on the computer.
     threads: Vec<(usize, Thread)>,
-    /// Who can be woken by whom.
+    /// The waits that can be cancelled, by thread.
     cancels: Vec<(usize, Cancel)>,
     stopped: Option<Stopped>,
 }
@@ -102,7 +102,7 @@ impl Turns {
         self.instant(state.hosted.now())
     }
 
-    /// What the clock shows.
+    /// The time of the clock.
     pub(crate) fn now(&self) -> Instant {
         self.instant(self.lock().hosted.now())
     }
@@ -280,7 +280,7 @@ impl Turns {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // What it guards is whole between any two calls.
+        // The state is consistent between any two calls.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -27,7 +27,7 @@ fn computer(model: &str) -> Computer {
     Computer::named(model).unwrap()
 }
 
-/// What somebody might have written: polls every millisecond, for a second.
+/// A loop as somebody might have written it: polls every millisecond, for a second.
 fn polls(clock: &VirtualClock) -> u32 {
     let (start, mut n) = (clock.now(), 0);
     while clock.now() - start < SECOND {
@@ -229,7 +229,7 @@ fn work_waits_for_a_cpu() {
     assert!((180 * MS..220 * MS).contains(&took(1)));
 }
 
-/// What threads do one after the other, and when.
+/// The actions of threads, in order, with their times.
 fn diary(seed: u64) -> Vec<(char, Duration)> {
     let computer = Computer::seeded("windows-10-2004,cpus=2", seed).unwrap();
     let (clock, start) = (computer.clock(), computer.clock().now());
@@ -323,7 +323,7 @@ fn a_panic_of_the_first_thread_ends_the_others() {
     let why = failed.unwrap_err();
     assert_eq!(why.downcast_ref::<&str>(), Some(&"on purpose"));
     assert!(!*went_on.lock().unwrap());
-    // Who goes on with it is told.
+    // A thread that continues gets the error.
     let stopped = catch_unwind(AssertUnwindSafe(|| clock.sleep(MS))).unwrap_err();
     let why = stopped.downcast_ref::<String>().unwrap();
     assert!(why.contains("stopped by the panic"), "{why}");

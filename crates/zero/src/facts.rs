@@ -10,8 +10,7 @@ use serde_json::json;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ZeroFacts {
-    /// What Rust programs allocate with, unless they choose another (the
-    /// documentation of `std::alloc::System`).
+    /// The default allocator of Rust programs (the documentation of `std::alloc::System`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocator: Option<String>,
     /// The caches that data goes through, the smallest level first.

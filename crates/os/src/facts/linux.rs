@@ -68,7 +68,7 @@ pub(super) fn stolen_fraction() -> Option<f64> {
     )
 }
 
-/// What `/proc/stat` counts times in: 10 ms everywhere.
+/// The unit of the times in `/proc/stat`: 10 ms everywhere.
 fn tick() -> Option<Nanos> {
     // SAFETY: asks for one number; no pointers.
     let ticks_per_s = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
@@ -88,8 +88,8 @@ pub fn read(path: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// What the kernel was built with, where distributions put it, or where it says so
-/// itself if it was built to.
+/// The configuration of the kernel, from where distributions put it, or from the kernel itself if
+/// it was built to have it.
 pub fn kernel_config() -> Option<String> {
     let release = read("/proc/sys/kernel/osrelease")?;
     read(&format!("/boot/config-{release}")).or_else(own_config)
@@ -180,8 +180,8 @@ fn fixed_mode(preemption: &str) -> Option<&'static str> {
     }
 }
 
-/// What sched_ext does, with the scheduler that it has loaded (kernel documentation, "Extensible
-/// Scheduler Class").
+/// The state of sched_ext, with the scheduler that it has loaded (kernel documentation,
+/// "Extensible Scheduler Class").
 fn sched_ext(state: Option<String>, ops: Option<String>) -> Option<String> {
     let state = state?;
     Some(match ops.filter(|_| state != "disabled") {
@@ -307,7 +307,7 @@ pub fn cpus(list: &str) -> Vec<usize> {
     list.split(',').filter_map(range).flatten().collect()
 }
 
-/// What the kernel counts for the whole computer: proc_stat(5), proc_interrupts(5).
+/// The kernel's counters of the whole computer: proc_stat(5), proc_interrupts(5).
 pub(super) fn counters() -> Option<Counters> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     let interrupts = fs::read_to_string("/proc/interrupts").ok();
@@ -321,7 +321,7 @@ pub(super) fn counters() -> Option<Counters> {
     })
 }
 
-/// What all CPUs did together, without the rest of the counters.
+/// The CPU time of all CPUs together, without the other counters.
 pub(crate) fn busy() -> Option<Nanos> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     let cpus = cpu_uses(&stat, tick()?);

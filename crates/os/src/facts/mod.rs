@@ -1,7 +1,6 @@
-//! What a reader of a measurement must know about the machine it was made on.
+//! Facts that a reader of a measurement must know about its machine.
 //!
-//! Everything here is read, nothing guessed: what this system does not tell is
-//! `None`.
+//! Everything here is read, nothing guessed: a fact that the system does not provide is `None`.
 
 use crate::{clock, cpuid, slack, thread};
 use punctual_core::Nanos;
@@ -195,8 +194,8 @@ pub fn idle_of_each(cpus: &[usize]) -> Vec<(usize, Nanos)> {
     }
 }
 
-/// What the whole computer did since it started. Only the difference of two
-/// readings means something.
+/// Counters of the whole computer since it started. Only the difference of two readings has a
+/// meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counters {
     /// Each CPU that is switched on.

@@ -128,8 +128,8 @@ pub fn cpus_of(mask: &GROUP_AFFINITY) -> impl Iterator<Item = usize> + use<> {
         .map(move |bit| first + bit)
 }
 
-/// What the system says, in words of 8 bytes, and how many bytes it is. Behind
-/// it is room for one more structure.
+/// The system's answer in words of 8 bytes, and its length in bytes. Room for one more structure
+/// follows it.
 fn information(kind: LOGICAL_PROCESSOR_RELATIONSHIP) -> Option<(Vec<u64>, usize)> {
     let mut length = 0;
     // SAFETY: a null pointer asks for the length alone.

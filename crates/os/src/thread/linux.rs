@@ -61,7 +61,7 @@ pub(super) fn queued() -> Option<Nanos> {
     Some(Nanos::new(ns))
 }
 
-/// What `sched_getattr` tells of a slice is its `sched_runtime`; before Linux 6.12 that is zero for an ordinary
+/// The slice is `sched_runtime` of `sched_getattr`; before Linux 6.12 that is zero for an ordinary
 /// thread.
 pub(super) fn slice() -> Option<Nanos> {
     let attributes = attributes()?;

@@ -66,7 +66,7 @@ pub(super) fn allowed_cpus() -> Vec<usize> {
         .collect()
 }
 
-/// What counts the CPU time of a thread here.
+/// The source of a thread's CPU time.
 #[derive(Debug)]
 enum Source {
     /// Cycles, with the length of one.

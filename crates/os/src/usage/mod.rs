@@ -1,5 +1,5 @@
-//! What the system charges a process, a thread, or itself: CPU time, apart for
-//! their own work and for what the system does for them, and page faults.
+//! Charges of the system to a process, a thread, or itself: CPU time, split into their own work
+//! and the system's work for them, and page faults.
 //!
 //! A reading is the sum since they started; only differences mean something.
 //! [`meter`](crate::meter) reads what a thread costs while it waits, more
@@ -104,7 +104,7 @@ mod platform {
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) use platform::rusage_of_thread;
 
-/// What was used since the start.
+/// The use since the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
     /// CPU time in the program itself.

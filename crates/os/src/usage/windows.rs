@@ -126,8 +126,8 @@ fn cpu(process: &SYSTEM_PROCESS_INFORMATION) -> Nanos {
     number(32) + number(40)
 }
 
-/// What the system tells of every process: records, each of which states how far
-/// it is to the next. Behind them is room for one more structure.
+/// The system's records of all processes; each states the distance to the next. Room for one more
+/// structure follows them.
 fn processes() -> Option<Vec<u8>> {
     let mut bytes = 0_u32;
     // Processes come and go, so that what was enough may not be so any more.

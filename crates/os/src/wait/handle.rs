@@ -1,4 +1,4 @@
-//! What a call needs of the system, made once and used for every wait.
+//! The handle that a call needs, made once and used for every wait.
 
 use crate::Error;
 use crate::clock::Host;
@@ -8,7 +8,7 @@ use std::io;
 
 /// A call that needs a handle, such as a timer.
 pub(crate) trait Call: Sized {
-    /// What fails when the handle cannot be made, as in "making a timerfd".
+    /// The action that failed if the handle cannot be made, as in "making a timerfd".
     const MAKING: &'static str;
 
     fn make() -> io::Result<Self>;

@@ -17,7 +17,7 @@ const ITIMER_REAL: c_int = 0;
 /// Whether a waiter has the timer.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// What the handler writes to; -1 while no waiter has the timer.
+/// The descriptor that the handler writes to; -1 while no waiter has the timer.
 static NOTICE: AtomicI32 = AtomicI32::new(-1);
 
 /// The timer, and the descriptor by which its signal reaches the thread that waits, whichever thread gets it. The

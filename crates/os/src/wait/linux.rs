@@ -289,7 +289,7 @@ impl PosixTimer {
         }
         match taken? {
             libc::SI_TIMER => Ok(()),
-            // Somebody else sent that signal.
+            // The signal came from elsewhere.
             _ => Err(io::ErrorKind::Interrupted.into()),
         }
     }
@@ -447,8 +447,7 @@ mod tests {
         }
     }
 
-    /// What is left of one wait, such as an expiration that nobody read, must
-    /// not end the next.
+    /// Remains of one wait, such as an expiration that was not read, must not end the next.
     #[test]
     fn every_wait_lasts() {
         let mut sleeper = Sleeper::new();

@@ -6,7 +6,7 @@ use crate::wait::refused;
 use punctual_core::{Limit, Nanos, Reason};
 use std::{io, ptr};
 
-/// What became of a block whose call has just left an error behind.
+/// The reason why a block ended whose call has just reported an error.
 pub(super) fn after_error(limit: Limit<Host>) -> Reason {
     match io::Error::last_os_error().kind() {
         io::ErrorKind::Interrupted => Reason::Interrupted,

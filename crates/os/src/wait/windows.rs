@@ -252,8 +252,8 @@ mod tests {
     use punctual_core::Nanos;
     use windows_sys::Win32::UI::WindowsAndMessaging::{PM_REMOVE, WM_QUIT};
 
-    /// Whatever the timer interrupt does, a wait ends at most one interval
-    /// (15.6 ms) early on our clock, so this much is left of it.
+    /// A wait ends at most one interval (15.6 ms) early on our clock, whatever the timer interrupt
+    /// does, so at least this much of it remains.
     const ASKED: Limit<Host> = Limit::For(Nanos::from_ms(40));
     const LEAST: Nanos = Nanos::from_ms(20);
 
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(calls.prepare(Method::Sleep).unwrap(), Method::WindowsSleep);
     }
 
-    /// What a wait does on a Windows without high-resolution timers.
+    /// A wait works on a Windows without high-resolution timers.
     #[test]
     fn a_refused_timer_waits_anyway() {
         let mut calls = Calls {

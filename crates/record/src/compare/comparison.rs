@@ -15,7 +15,7 @@ use crate::run::Run;
 /// The version of the comparison that this crate writes.
 pub const SCHEMA: &str = "punctual-comparison/1";
 
-/// What several runs have measured of the same things.
+/// The measurements of several runs, thing by thing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// [`SCHEMA`].
@@ -27,12 +27,12 @@ pub struct Comparison {
     /// The runs, in the order in which they were given. All ratios are to the
     /// first of them.
     pub columns: Vec<Column>,
-    /// What was measured, in the order of the runs.
+    /// The rows, in the order of the runs.
     pub rows: Vec<Row>,
-    /// What others have published of the same, if that is wanted; the rows name
-    /// them by their place in this list, counted from 0.
+    /// Published figures of the same things, if they are wanted; the rows refer to them by their
+    /// index in this list.
     pub published: Vec<Published>,
-    /// What was made of the user's rules.
+    /// The results of the user's rules.
     pub rules: Vec<Judgement>,
 }
 
@@ -58,7 +58,7 @@ pub struct Column {
     pub punctual_version: String,
     /// Whether it was ended before its end.
     pub interrupted: bool,
-    /// What it warns of.
+    /// The warnings.
     pub warnings: Vec<String>,
 }
 
@@ -89,13 +89,13 @@ pub struct Row {
     pub subjects: Vec<String>,
     /// The parameters that make a difference.
     pub params: BTreeMap<String, Value>,
-    /// What each run has of it; `None` where it has no such measurement.
+    /// The value of each run; `None` where it has no such measurement.
     pub cells: Vec<Option<Cell>>,
-    /// What others have published of it, by the place in the list.
+    /// The published figures of it, by their index in the list.
     pub published: Vec<usize>,
 }
 
-/// What one run has measured of one thing.
+/// One measurement of one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Cell {
     /// Samples of lateness.
@@ -109,16 +109,16 @@ pub struct Cell {
     /// How punctually deadlines were served, where there are any: for rules on how many may be late.
     #[serde(skip)]
     pub punctuality: Option<Punctuality>,
-    /// What is known.
+    /// The known values.
     #[serde(flatten)]
     pub known: BTreeMap<Metric, Estimate>,
-    /// What is not, and why. Metrics that have no meaning for the measurement
-    /// are in neither.
+    /// The unknown values, with the reason. Metrics that have no meaning for the measurement are
+    /// in neither.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub missing: BTreeMap<Metric, Missing>,
 }
 
-/// What became of a rule in one place.
+/// The result of a rule in one place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
     /// The rule, in the words of the user.
@@ -127,17 +127,17 @@ pub struct Judgement {
     pub run: String,
     /// Which row, counted from 0.
     pub row: usize,
-    /// What came out.
+    /// The outcome.
     pub outcome: RuleOutcome,
     /// The numbers behind it.
     pub why: String,
 }
 
-/// What comes of a rule.
+/// The outcome of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleOutcome {
-    /// What the rule forbids is not the case.
+    /// The forbidden condition does not hold.
     Passes,
     /// It is.
     Fails,
@@ -234,7 +234,7 @@ fn parts<'r, R: RunRow>(file: &str, run: &'r Run<R>) -> Vec<RunColumn<'r, R>> {
             measurements: run.results.iter().collect(),
         }];
     }
-    // What names none was measured on the machine of the run.
+    // A row without a machine was measured on the machine of the run.
     let here = run.machine.name.as_str();
     let on = |row: &R| row.on().unwrap_or(here).to_owned();
     if run.results.iter().any(|m| m.on().is_none()) && !models.contains(&here) {
@@ -331,8 +331,8 @@ impl Cell {
     }
 }
 
-/// What makes measurements of different runs measurements of the same thing: their experiment,
-/// their subject and their parameters. Numbers are equal whether they are written as whole ones or not.
+/// The identity of a measurement across runs: experiment, subject and parameters. Numbers are
+/// equal whether they are written as whole ones or not.
 fn key(row: &impl RunRow) -> (String, String, Vec<(String, String)>) {
     let params = row.params().into_iter();
     let params = params.map(|(key, value)| (key, canonical(&value)));

@@ -46,8 +46,8 @@ pub struct Ratio {
     pub verdict: Option<Verdict>,
 }
 
-/// What can be said of two values that are known to an interval. Which is the
-/// better one, [`Metric::more_is_better`](super::Metric::more_is_better) tells.
+/// How two values with intervals compare.
+/// [`Metric::more_is_better`](super::Metric::more_is_better) tells which one is the better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -206,8 +206,7 @@ impl Missing {
     }
 }
 
-/// What a metric of a pool is. `None` where it has no meaning for what was
-/// measured.
+/// The value of a metric for a pool. `None` where it has no meaning for the measurement.
 pub(super) fn estimate(metric: Metric, pool: &Pool<'_>) -> Option<Result<Estimate, Missing>> {
     let found = match metric {
         Metric::LATE_P50 => quantile_of(pool, 500, pool.late.p50),
@@ -246,7 +245,7 @@ fn of_all(pool: &Pool<'_>) -> Result<(), Missing> {
     }
 }
 
-/// What is counted of deadlines, as a share of them.
+/// A count of deadlines, as a share of them.
 fn share(pool: &Pool<'_>, count: impl Fn(&Punctuality) -> Option<u64>) -> Option<Estimate> {
     let of = pool.punctuality.as_ref()?;
     Some(Estimate::bare(of.share(count(of)?)))

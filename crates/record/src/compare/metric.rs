@@ -1,4 +1,4 @@
-//! What is compared of a row.
+//! The metrics by which rows are compared.
 
 use serde::{Serialize, Serializer};
 
@@ -11,7 +11,7 @@ pub struct Metric {
     /// The name the user types and reads.
     pub name: &'static str,
     key: &'static str,
-    /// What it is counted in.
+    /// The quantity it measures.
     pub quantity: Quantity,
     /// Whether more of it is better.
     pub more_is_better: bool,
@@ -19,7 +19,7 @@ pub struct Metric {
     pub has_intervals: bool,
 }
 
-/// What a metric is counted in.
+/// The quantity of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Quantity {
     /// A length of time in nanoseconds.
@@ -86,8 +86,7 @@ impl Metric {
     /// The step of a clock: the median of the smallest seen, which is all that is
     /// recorded.
     pub const STEP: Self = Self::new(10, "step", "step_p50_ns", Quantity::Length).bare();
-    /// What it takes to read a clock: the median over the batches, which is all that is
-    /// recorded.
+    /// The cost of reading a clock: the median over the batches, which is all that is recorded.
     pub const READ_COST: Self =
         Self::new(11, "read_cost", "read_cost_p50_ns", Quantity::Length).bare();
     /// The deadlines that had passed before their wait began, as a share of those that fell due.
@@ -97,7 +96,7 @@ impl Metric {
     pub const HICCUPS: Self =
         Self::new(13, "hiccups", "hiccup_fraction", Quantity::Deadlines).bare();
 
-    /// Those of waits, in the order in which they are listed to the user.
+    /// The metrics of waits, in the order in which they are listed to the user.
     pub const OF_WAITS: [Self; 14] = [
         Self::LATE_P50,
         Self::LATE_P90,

@@ -29,16 +29,16 @@ use serde_json::Value;
 /// All that [`compare`](self) knows of them is what they say here, so Runs
 /// of several products can be compared at once, as rows of an enum.
 pub trait RunRow: Clone + Debug + PartialEq + Serialize + DeserializeOwned {
-    /// What a Run of such rows has beside them.
+    /// The parts of a Run of such rows beside the rows.
     type Beside: Clone + Debug + Default + PartialEq + Serialize + DeserializeOwned;
 
     /// Which experiment.
     fn experiment(&self) -> &str;
 
-    /// What was measured.
+    /// The subject of the measurement.
     fn subject(&self) -> &str;
 
-    /// What stands for the subject where it has another name on each OS.
+    /// The name for the subject where it has another name on each OS.
     fn subject_anywhere(&self) -> &str {
         self.subject()
     }

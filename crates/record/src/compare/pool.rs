@@ -17,7 +17,7 @@ use crate::run::{Findings, Measurement};
 /// Mostly one measurement; several where an experiment writes one per round.
 pub(super) struct Pool<'r> {
     parts: Vec<&'r Measurement>,
-    /// What is known of the lateness of all of them.
+    /// The lateness of all of them.
     pub(super) late: Late,
     /// How punctually deadlines were served, where there are any.
     pub(super) punctuality: Option<Punctuality>,
@@ -106,7 +106,7 @@ impl<'r> Pool<'r> {
         self.parts.iter().any(|part| part.cpu.approximate)
     }
 
-    /// What was read of a clock.
+    /// The readings of a clock.
     pub(super) fn clock(&self) -> Option<&'r Clocks> {
         self.parts.iter().copied().find_map(Clocks::of)
     }
@@ -139,8 +139,7 @@ fn together(parts: &[&Measurement]) -> Late {
     }
 }
 
-/// What stands for the subject where that is the sleep call of the OS itself,
-/// whatever its name there.
+/// The name for the OS's own sleep call, whose name differs between systems.
 const OWN_SLEEP_CALL: &str = "\0sleep";
 
 impl RunRow for Measurement {

@@ -12,7 +12,7 @@ use std::sync::{
 #[cfg(all(test, loom))]
 use tests::OnceLock;
 
-/// What ends the waits of all who wait for it, once set until it is reset.
+/// An event that ends all waits for it from when it is set until it is reset.
 pub(super) trait Event: Sized {
     /// `None` if the system refuses it.
     fn make() -> Option<Self>;

@@ -4,8 +4,8 @@
 //! library. A nap until an instant of such a clock would end when the kernel's clock shows it:
 //! years later, or at once.
 //!
-//! So the first nap of a process compares the two clocks, and so do long naps and one nap in
-//! a tenth of a second, as a faked clock may jump or have another rate. That takes a
+//! The first nap of a process therefore compares the two clocks, and so do long naps and one nap
+//! in a tenth of a second, because a faked clock may jump or have another rate. That takes a
 //! microsecond and no wake-up. Time does not pass on a clock that stands still, so one nap in a
 //! thousand compares them too.
 
@@ -43,14 +43,14 @@ pub(crate) fn stands(shown: Tick) -> bool {
 
 /// Finds that a clock stands still.
 struct Still {
-    /// What it showed, and what the kernel's clock showed then, in ns. The second is written first,
-    /// so that it is never older than the first.
+    /// The faked clock's last value, and the kernel's clock at that moment, in ns. The second is
+    /// written first, so that it is never older than the first.
     shown_ns: AtomicU64,
     since_ns: AtomicU64,
 }
 
 impl Still {
-    /// So long it has to stand: many times the tick of any clock.
+    /// A clock that stands this long stands still: many times the tick of any clock.
     const PATIENCE: Nanos = Nanos::from_ms(100);
 
     const fn new() -> Self {
@@ -94,7 +94,7 @@ const TWO: u8 = 2;
 /// costs.
 const LONG: Nanos = Nanos::from_ms(100);
 
-/// So many naps, with no time passing, are too many.
+/// After so many naps without progress of the clock, the clock stands still.
 const MANY: u32 = 1 << 10;
 
 /// A difference that makes a nap no later than this is none.

@@ -220,8 +220,8 @@ pub(super) struct Time {
     ns: Field,
 }
 
-// Those whose first kernels had 64-bit times already, or whose C library has no
-// other futex call.
+// Targets whose first kernels had 64-bit times already, or whose C library has no other futex
+// call.
 #[cfg(any(
     target_pointer_width = "64",
     target_arch = "x86_64",

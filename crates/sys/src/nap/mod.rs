@@ -83,7 +83,7 @@ mod condition;
 #[cfg(any(windows, all(test, loom)))]
 mod event;
 
-/// What a waiter blocks with.
+/// Blocks the thread of a waiter.
 ///
 /// On Unix it holds no resource of the system. On Windows it holds a timer, which the
 /// first nap creates.
@@ -109,8 +109,8 @@ mod event;
 #[derive(Debug)]
 pub struct Nap(platform::Blocker);
 
-/// What a nap does about the timer slack of its thread, by which Linux may end it later
-/// than asked. Other systems have no slack, and there all three are the same.
+/// The handling of the thread's timer slack during a nap. Linux may end a nap later by the slack.
+/// Other systems have no slack, and all three are the same there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Slack {
     /// Lowers it to 1 ns for each nap: four short system calls. While many threads of the
@@ -404,7 +404,7 @@ mod tests {
             let least = before.map(|_| Nanos::new(1));
             let mut nap = Nap::new();
             nap_shortly(&mut nap, Slack::KeepThread);
-            // What the new thread starts with is not what this one is at.
+            // The slack of a new thread differs from the present one of this thread.
             let own = Nanos::from_us(30);
             let mut nap = thread::spawn(move || {
                 let has = slack::set(own).ok();

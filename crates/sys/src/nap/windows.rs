@@ -97,7 +97,7 @@ fn wait<const FLAGS: u32>(
     }
 }
 
-/// What is left without a timer.
+/// The sleep that remains without a timer.
 fn in_ms(length: Nanos, event: Option<&OwnedHandle>) -> Reason {
     let ms = whole_ms(length);
     match event {

@@ -42,7 +42,7 @@ pub(super) fn set(priority: Priority) -> Result<(), Error> {
     };
     change.map_err(|cause| {
         let error = refused(priority, &cause);
-        // What was in force before the first step; the error to report is that of the change.
+        // This was in force before the first step; the error to report is that of the change.
         let _ = before.restore();
         error
     })
@@ -82,8 +82,8 @@ impl Before {
         self.flags & !SCHED_RESET_ON_FORK
     }
 
-    /// Whoever raised the priority of this thread may be gone: to leave its
-    /// nice value or its policy is allowed to everyone, the way back is not.
+    /// The permission that raised this thread's priority may be gone. Every thread may give up its
+    /// nice value or policy, but the way back needs the permission.
     pub(super) fn can_come_back(&self, priority: Priority) -> Result<(), Error> {
         if self.policy() == libc::SCHED_DEADLINE {
             return Err(Error::unsupported(

@@ -45,7 +45,7 @@ pub(super) fn set(priority: Priority) -> Result<(), Error> {
     }
 }
 
-/// What a thread had.
+/// The previous settings of a thread.
 #[derive(Debug)]
 pub(super) struct Before {
     /// `None` for a thread that has left the classes for good.
@@ -120,7 +120,7 @@ fn put_time_constraint() -> Result<(), Error> {
     put_policy(THREAD_TIME_CONSTRAINT_POLICY, &mut policy)
 }
 
-/// What ends a time constraint.
+/// Ends a time constraint.
 fn put_timeshare() -> Result<(), Error> {
     let mut policy = thread_extended_policy { timeshare: 1 };
     put_policy(THREAD_EXTENDED_POLICY, &mut policy)

@@ -89,7 +89,7 @@ pub fn hold(priority: Priority) -> Result<Guard, Error> {
         before,
         thread: PhantomData,
     };
-    // What a refusal has changed already goes back with the guard.
+    // A refused change that is half done is undone by the guard.
     set(priority)?;
     Ok(guard)
 }
@@ -129,7 +129,7 @@ mod tests {
         .unwrap();
     }
 
-    /// Whoever keeps the slack low goes in the middle.
+    /// A guard that keeps the slack low goes in the middle.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     #[test]
     fn a_kept_slack_comes_back_before_and_after_a_guard() {

@@ -42,7 +42,7 @@ pub(super) fn request(interval: Nanos) -> Result<(), Error> {
     process.requests.add(interval);
     process.tell().inspect_err(|_| {
         process.requests.remove(interval);
-        // What was in force before was accepted before.
+        // The previous requests were accepted before.
         let _ = process.tell();
     })
 }
@@ -57,12 +57,12 @@ pub(super) fn release(interval: Nanos) -> Result<(), Error> {
     }
     process.tell().inspect_err(|_| {
         process.requests.add(interval);
-        // What was in force before was accepted before.
+        // The previous requests were accepted before.
         let _ = process.tell();
     })
 }
 
-/// What this process asks for, and what the system was told.
+/// The requests of this process, and the one that the system has.
 struct Process {
     requests: Requests,
     told: Option<Call>,
@@ -181,7 +181,7 @@ impl Call {
     }
 }
 
-/// What a process asks for, each interval with how often.
+/// The intervals that a process asks for, each with its number of requests.
 #[derive(Debug, Default)]
 struct Requests(BTreeMap<Nanos, u32>);
 

@@ -90,7 +90,7 @@ pub(crate) fn give_back(slack: Nanos) -> Result<Nanos, Error> {
     if THREAD.with(|thread| thread.back_to.get()) == 0 {
         return change(slack);
     }
-    // What is given back may have taken its place.
+    // The slack that is given back may have replaced it.
     put(LEAST);
     THREAD.with(|thread| thread.back_to.set(slack.as_ns()));
     Ok(slack)
@@ -100,8 +100,9 @@ pub(crate) fn give_back(slack: Nanos) -> Result<Nanos, Error> {
 /// the thread had just before, also if the call panics. Without a call that could
 /// change it, it calls as things stand.
 ///
-/// What the thread had is read each time, a system call of about 100 ns: the
-/// thread itself may have changed it since the last time, and any process that
+/// The thread's slack is read each time, a system call of about 100 ns: the thread itself may have
+/// changed it since the last time, and any process that may trace this one too
+/// (`/proc/PID/timerslack_ns`). A thread that has no more
 /// may trace this one too (`/proc/PID/timerslack_ns`). A thread that has no more
 /// slack than that, such as a real-time one, pays for the reading only.
 #[inline]
@@ -118,8 +119,8 @@ pub(crate) fn within<T>(most: Nanos, call: impl FnOnce() -> T) -> T {
 
 const LEAST: Nanos = Nanos::new(1);
 
-/// What there is to know of a thread whose slack is lowered here. Numbers only,
-/// which are there from its first to its last moment, and in its signal handlers.
+/// The notes of a thread whose slack is lowered here. Numbers only, which exist from its first to
+/// its last moment, and in its signal handlers.
 struct OfThread {
     /// The slack that it goes back to, in nanoseconds; 0 while none is lowered.
     back_to: Cell<u64>,
@@ -171,7 +172,7 @@ impl OfThread {
 /// The slack lowered for a call.
 struct Lowered {
     before: Option<Nanos>,
-    /// What the thread was to go back to already, if this is in a signal handler.
+    /// The slack that the thread was about to get back, if this runs in a signal handler.
     outer: u64,
 }
 
@@ -321,7 +322,7 @@ mod tests {
     #[test]
     fn slack_is_lowered_for_the_call_and_comes_back() {
         apart(|| {
-            // What counts is what it was just before.
+            // The slack just before counts.
             for before in [Nanos::from_us(50), Nanos::from_us(7)] {
                 assert_eq!(set(before).unwrap(), before);
                 assert_eq!(without(current), Some(Nanos::new(1)));

@@ -57,7 +57,7 @@ mod platform {
                 options(nomem, nostack),
             );
         }
-        // What is asked for is at most 100 us, so this fits whatever the frequency.
+        // At most 100 us are asked for, so this fits with any frequency.
         let deadline = now.saturating_add(length.as_ns().saturating_mul(hz) / 1_000_000_000);
         // SAFETY: `detect` found FEAT_WFxT, so the instruction (WFET Xt, written as its
         // encoding for assemblers that do not know it) exists.
@@ -136,7 +136,7 @@ fn known() -> Option<SpinInstruction> {
 #[cold]
 fn detect() -> SpinInstruction {
     let kind = platform::detect();
-    // Whoever detects it at the same time finds the same.
+    // A thread that detects it at the same time gets the same result.
     KIND.store(kind as u8 + 1, Ordering::Relaxed);
     kind
 }
@@ -183,7 +183,7 @@ fn with_pause(deadline: Tick) -> Tick {
     }
 }
 
-/// So many readings of a clock that moves take more than a tenth of a millisecond.
+/// So many readings of a moving clock take more than a tenth of a millisecond.
 const MANY: u32 = 1 << 13;
 
 /// So many of the longest waits of an instruction take a tenth of a second.

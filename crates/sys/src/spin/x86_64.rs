@@ -155,7 +155,7 @@ fn time_the_counter() -> Option<Rate> {
     }
     let second = Reading::best();
     let rate = first.and_then(|first| timed(first, second));
-    // What did not do is begun again.
+    // A measurement that failed begins anew.
     *first = Some(second);
     RATE.store(rate?.0, Ordering::Relaxed);
     rate

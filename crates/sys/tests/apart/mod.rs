@@ -11,7 +11,7 @@ pub(crate) const NANOSLEEP: c_long = libc::SYS_clock_nanosleep;
 pub(crate) const PPOLL: c_long = libc::SYS_ppoll;
 pub(crate) const PRCTL: c_long = libc::SYS_prctl;
 
-/// What a thread of these tests has before it naps.
+/// The slack of a thread of these tests before it naps.
 pub(crate) const OWN_SLACK: Nanos = Nanos::from_us(40);
 
 /// Runs this test, by its name, in a process of its own. A wait that does not end

@@ -10,13 +10,11 @@
 //! > `memset` behind a pointer that the compiler cannot know, and in the kernel
 //! > of the system.
 //!
-//! What the compiler cannot see is to it as if somebody had changed those words by
-//! relaxed read-modify-writes of a whole word each, which change a byte of it or
-//! more: `fetch_and` where zeros are written, `fetch_update` where it is another
-//! byte. Atomic accesses to the same memory thus have one size, as Rust demands
-//! (`std::sync::atomic`, "Memory model for atomic accesses"). Two threads that
-//! touch one page at once find the old or the new value of each byte; no data race
-//! is possible.
+//! To the compiler, such hidden changes are relaxed read-modify-writes of a whole word each by
+//! another thread, which change a byte of it or more: `fetch_and` where zeros are written,
+//! `fetch_update` where it is another byte. Atomic accesses to the same memory thus have one size,
+//! as Rust demands (`std::sync::atomic`, "Memory model for atomic accesses"). Two threads that
+//! touch one page at once find the old or the new value of each byte; no data race is possible.
 
 use std::hint::black_box;
 use std::io;

@@ -15,12 +15,11 @@
 //! A worker runs until it asks for something that takes time; then whatever comes
 //! first happens. The same machine, pool and seed give the same bytes everywhere.
 //!
-//! What is simplified: every worker has a CPU of its own; a load or store is
-//! waited for before the next, unless the machine posts its stores: then they are done in
-//! order, and what a lock guards is read while the lock is waited for; two workers on one
-//! core do not slow each other down but at the memory; all memory is equally far from
-//! all; the newest copy of a line is the one that is handed on; who is taken off its CPU
-//! while it zeroes still has its share of the bandwidth.
+//! Simplifications: every worker has a CPU of its own; a load or store is waited for before the
+//! next, unless the machine posts its stores: then they are done in order, and the data behind a
+//! lock is read while the lock is waited for; two workers on one core slow each other down only at
+//! the memory; all memory is equally far from all; the newest copy of a line is the one that is
+//! handed on; a worker that loses its CPU while it zeroes keeps its share of the bandwidth.
 
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 

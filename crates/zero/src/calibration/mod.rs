@@ -1,6 +1,5 @@
-//! What the parts of a pool cost on this computer: micro-measurements, one
-//! mechanism each, in rounds. The model of this computer is made of them, and then
-//! predicts pools.
+//! The costs of a pool's parts on this computer: micro-measurements, one mechanism each, in
+//! rounds. The model of this computer is made of them, and then predicts pools.
 //!
 //! Pools of several workers are not among them: in none do two share a backlog or
 //! its lock. What CPUs share is single cache lines, the memory with pages that one

@@ -1,6 +1,5 @@
-//! What it takes to zero pages, by one CPU or by all at the same time: many in one
-//! go, and who had written them; and each by itself, under a lock that nobody else
-//! wants.
+//! The cost of zeroing pages, by one CPU or by all at the same time: many in one go, by earlier
+//! writer; and each alone, under an uncontended lock.
 //!
 //! As in a pool, each worker has written a share of the pages, in one piece, and
 //! the pages are zeroed in their order, by whoever's turn it is: so a worker finds

@@ -105,11 +105,10 @@ pub(crate) struct Alone<T>(pub(crate) T);
 /// Whether the pass under way has to end soon, and does not count any more:
 /// because the user wants an end, or because it takes too long.
 ///
-/// Nobody can take workers out of a lock. But with more workers than CPUs a pass
-/// can take minutes, where the one whose turn it is waits for a CPU and those who
-/// have one wait for it. So when it is cut off, whoever waits for a lock lets
-/// others have the CPU, and a worker that has zeroed what it took ends, without
-/// another take.
+/// Workers cannot be taken out of a lock. With more workers than CPUs a pass can take minutes: the
+/// next owner of the lock waits for a CPU, and the workers with a CPU wait for it. So when a pass
+/// is cut off, a worker that waits for a lock offers its CPU to others, and a worker that has
+/// zeroed its pages ends without another take.
 #[derive(Debug)]
 struct Cutoff {
     stop: Stop,

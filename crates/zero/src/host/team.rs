@@ -211,8 +211,7 @@ impl Worker<'_, '_> {
 
     /// Sleeps until a burst is due: most of it in a way that the user's stop ends
     /// at once, and the rest with the timer of the system that is the least late.
-    /// What comes next begins with that rest, so that the wake-up is charged where
-    /// it can be.
+    /// The burst begins with that rest, so that the wake-up is charged where it can be.
     fn wait_for(&self, due: Option<Tick>, sleeper: &mut Sleeper) -> Begun {
         let Some(due) = due else {
             return self.shared.cpu_clock.begin();

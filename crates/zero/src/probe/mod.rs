@@ -1,5 +1,5 @@
-//! What this OS takes for fresh memory: faults, zeroing and giving it back, by
-//! the page and by the block, and who pays.
+//! The cost of fresh memory in this OS: faults, zeroing and giving it back, by page and by block,
+//! and the accounts that are charged.
 //!
 //! There are four parts, each of cases that take turns in rounds:
 //!
@@ -9,10 +9,10 @@
 //! | `blocks` | blocks of 4 KiB to 2 GiB that are fresh, used again, or from the allocator; the CPU time of this process and of the whole computer with fresh ones, with the same again, and at rest |
 //! | `processes` | two processes that map, fill and unmap one page, over and over |
 //!
-//! What a fault costs without zeroing, and zeroing without a fault, no system
-//! tells. They follow from steps that differ in one of them; whoever shows the
-//! results says from which. `plan` says what is measured, how much of it and how often,
-//! and what this system does not have, and `ledger` what a step is charged.
+//! No system states the cost of a fault without zeroing, or of zeroing without a fault. They
+//! follow from steps that differ in one of them; the report says from which. `plan` decides on the
+//! measurements, their amounts and rounds, and lists the features that this system lacks; `ledger`
+//! does the accounts of a step.
 //!
 //! All memory was touched once before anything is measured, and again right
 //! before each case: under a hypervisor the first touch of a page is a fault in

@@ -206,12 +206,12 @@ pub(super) fn sort(measurements: &mut [ZeroRow]) {
     });
 }
 
-/// What a kernel that does the same could do it for, with no fault and no lock: zeroes
-/// memory in this process that is in a cache, or is not; page by page, as systems do it,
-/// or all at once, which some CPUs do without bringing it into their caches.
+/// The least cost for a kernel without faults and locks: zeroes memory in this process that is in
+/// a cache, or is not; page by page, as systems do it, or all at once, which some CPUs do without
+/// bringing it into their caches.
 ///
-/// What is zeroed was filled with other words before: some CPUs are faster where
-/// zeros are written over zeros (Downs, "Hardware Store Elimination", 2020).
+/// The memory was filled with other words before, because some CPUs are faster where zeros are
+/// written over zeros (Downs, "Hardware Store Elimination", 2020).
 pub(super) fn references(span: usize, place: &Place) -> [Case; 3] {
     let hot = hot_bytes().min(span);
     [

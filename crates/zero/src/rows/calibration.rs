@@ -112,9 +112,8 @@ pub struct ZeroCost {
     /// zeroed in one go.
     #[serde(default)]
     pub jitter: Option<f64>,
-    /// What a page costs until its stores are done, whoever had written it last: each
-    /// timed by itself, by a clock that waits for them, less what that takes for nothing.
-    /// Where many were zeroed in one go.
+    /// The cost of a page until its stores are done, for any earlier writer: each timed alone, by
+    /// a clock that waits for them, less the cost of that clock. Where many were zeroed in one go.
     #[serde(default)]
     pub settled_ns: Option<Interval>,
     /// The cost of each page, with its take.
