@@ -103,7 +103,7 @@ fn summary(what: &str, cells: &[Cell], strategies: &[String]) {
     }
 }
 
-/// What they cost over the best of the ways that learn nothing.
+/// Their cost over the best of the ways that learn nothing.
 fn show_beside_a_hog(strategies: &[String]) -> Result<(), String> {
     println!(
         "\nBeside a busy program: cost over the best constant way, and the part of the seconds with \

@@ -1,4 +1,4 @@
-//! What a Run says of the machine it was made on.
+//! The facts of a Run about its machine.
 
 use std::collections::BTreeMap;
 

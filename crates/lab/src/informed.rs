@@ -1,5 +1,4 @@
-//! What a waiter would pay at the least that knows the distributions of the
-//! overshoots, but not the draws.
+//! The least cost of a waiter that knows the distributions of the overshoots, but not the draws.
 //!
 //! This is how far there is to go on a machine: a strategy's cost over it says
 //! what having to learn the distributions costs, and what is lost beyond that.
@@ -33,7 +32,7 @@ use punctual_sim::rules::Recorded;
 pub struct Informed {
     /// Times left, ascending from zero.
     left_ns: Vec<f64>,
-    /// What is paid with each.
+    /// The costs of each.
     costs: Vec<f64>,
 }
 
@@ -122,8 +121,8 @@ fn solve(naps: &[Naps], left_ns: &[f64], weight: f64) -> Vec<f64> {
             _ => (costs[i - 1] + left - left_ns[i - 1]).min(left),
         };
         let mut least = spun;
-        // What costs the same time left is not known before this is over; to
-        // spin a little first is hardly dearer.
+        // The cost of the same time left is not known before this is over; a short spin first is
+        // hardly dearer.
         costs.push(spun);
         for (naps, cheapest) in naps.iter().zip(&mut cheapest) {
             cheapest
@@ -142,12 +141,11 @@ fn solve(naps: &[Naps], left_ns: &[f64], weight: f64) -> Vec<f64> {
 /// time left.
 #[derive(Default)]
 struct Cheapest {
-    /// What such a nap and the rest cost by its margin.
+    /// The costs of such a nap and the rest, by margin.
     all: Vec<f64>,
     /// How many margins have come in.
     came: usize,
-    /// Those in the window that no later one undercuts, and so in ascending order of
-    /// cost.
+    /// The costs in the window that no later one undercuts, and so in ascending order of cost.
     window: VecDeque<usize>,
 }
 

@@ -1,11 +1,11 @@
-//! What strategies had learned by the end of their rounds, as the Run tells it.
+//! The knowledge of strategies by the end of their rounds, for the Run.
 
 use punctual_core::Nanos;
 use punctual_core::strategies::{self, Adaptive, AnyStrategy};
 use punctual_record::{self as record, Learned, LearnedCall, LearnedClass};
 
-/// What a strategy had learned, if it learns something and keeps it from one wait to the
-/// next; not yet in which experiment.
+/// The knowledge of a strategy, if it learns and keeps anything from one wait to the next; without
+/// its experiment.
 pub(crate) fn learned(strategy: &AnyStrategy) -> Option<Learned> {
     match strategy {
         AnyStrategy::Adaptive(adaptive) => Some(weighed(adaptive)),

@@ -1,4 +1,4 @@
-//! What the timer rule in force predicts, beside what was measured.
+//! The predictions of the timer rule in force, beside the measurements.
 
 use std::collections::BTreeMap;
 

@@ -54,15 +54,14 @@ pub fn recorded(name: &str, run: &Run, banks: Vec<Bank>) -> Result<Model, String
 pub struct Course {
     /// Waits before those that count.
     warm_up: Vec<Op>,
-    /// Those that count.
+    /// The waits that count.
     counted: Vec<Op>,
     /// The lengths of these.
     lengths: Vec<Nanos>,
 }
 
 impl Course {
-    /// So many waits that do not count, and so many that do; `seed` is that of their
-    /// lengths.
+    /// A number of waits that do not count, and a number that do; `seed` is that of their lengths.
     pub fn new(regime: Regime, seed: u64, warm_up: usize, counted: usize) -> Self {
         let mut script = Script::new(regime, seed);
         let mut dues = |count| -> Vec<_> { (0..count).map(|_| script.next().due).collect() };
@@ -91,7 +90,7 @@ impl Course {
         &self.lengths
     }
 
-    /// What is seen of the waits that count.
+    /// The observations of the waits that count.
     ///
     /// # Errors
     /// The model refuses the program.

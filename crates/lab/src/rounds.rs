@@ -24,14 +24,14 @@ use crate::learned::learned;
 /// One subject's part of a round: a program, and what its sections measure.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What is measured, as the results name it: the program's subject, or the
+    /// The subject of the measurement by its name in the results: the program's subject, or the
     /// call that it makes itself.
     pub subject: String,
     /// What it does. What it does before its first record is warm-up; each
     /// record begins one of the `cells`. If it records nothing itself, the first
     /// thread that it starts and that does is the one that is measured.
     pub program: Program,
-    /// What each section after the warm-up is of; one at least, all of one experiment.
+    /// The cell of each section after the warm-up; never empty, all of one experiment.
     pub cells: Vec<Experiment>,
     /// How long one batch takes if all its waits are on time.
     pub length: Nanos,
@@ -45,13 +45,13 @@ pub struct Case {
 pub struct Results {
     /// One for each cell of each case, in the order of the cases.
     pub measurements: Vec<Measurement>,
-    /// What strategies had learned by the end of their last batch, in the order of the cases.
+    /// The knowledge of strategies by the end of their last batch, in the order of the cases.
     pub learned: Vec<Learned>,
-    /// What ended the rounds before their end.
+    /// Why the rounds ended early, if they did.
     pub end: End,
 }
 
-/// What ended rounds before their end; nothing if they came to it.
+/// Why rounds ended early; empty if they did not.
 #[derive(Clone, Debug, Default)]
 pub struct End {
     /// Whether the user did.
@@ -78,7 +78,7 @@ impl Results {
 }
 
 impl Case {
-    /// What its strategy had learned, if it keeps anything; its period, if all cells have one.
+    /// The knowledge of its strategy, if it keeps any; its period, if all cells have one.
     fn learned(&self, strategy: &AnyStrategy) -> Option<Learned> {
         let period_ns = self.cells.first().and_then(Experiment::period_ns);
         let is_shared = self.cells.iter().all(|cell| cell.period_ns() == period_ns);
@@ -131,7 +131,7 @@ pub fn length(cases: &[Case], rounds: u32) -> Nanos {
         .times(u64::from(rounds))
 }
 
-/// What was observed in one batch.
+/// The observations of one batch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Batch<'a> {
     /// The round, counted from 0.
@@ -254,7 +254,7 @@ fn measured<'a>(case: &Case, threads: &'a [ThreadObservations]) -> Vec<&'a Threa
     }
 }
 
-/// What one section of a case measured, by itself.
+/// The measurement of one section of a case.
 pub(crate) fn measurement(case: &Case, cell: Experiment, section: &Section) -> Measurement {
     let mut tally = Tally::default();
     tally.add(&[section], case.program.subjects.first());
@@ -270,7 +270,7 @@ fn go_on(program: &mut Program, learned: &[Option<AnyStrategy>]) {
     }
 }
 
-/// What all rounds of one cell add up to.
+/// The sum over all rounds of one cell.
 #[derive(Clone, Debug, Default)]
 struct Tally {
     rounds: Vec<Round>,
@@ -296,7 +296,7 @@ impl Tally {
         };
         let late_ns: Vec<i64> = samples().map(|s| s.outcome.late.as_ns()).collect();
         let elapsed = first.cpu.elapsed;
-        /// What one does not tell all of them together do not.
+        /// The sum is unknown if one part is.
         fn sum<T: Add<Output = T>>(sum: Option<T>, part: Option<T>) -> Option<T> {
             sum.zip(part).map(|(sum, part)| sum + part)
         }
@@ -393,7 +393,7 @@ fn medians(cost: Weights<Interval>) -> Weights<f64> {
     }
 }
 
-/// What the times from one wake to the next come to, as a player of a game sees them.
+/// The times from one wake to the next, as a player of a game sees them.
 fn frames(times: &[Nanos], period_ns: u64) -> Option<Frames> {
     let (min, max) = (times.iter().min()?, times.iter().max()?);
     let errors = times.iter().map(|time| time.as_ns().abs_diff(period_ns));
@@ -443,8 +443,8 @@ mod tests {
         asked_ns: 6_000_000,
     });
 
-    /// So many waits of 6 ms, which is hardly more than the article assumes a
-    /// nap to take before it has seen one.
+    /// A number of waits of 6 ms, which is hardly more than the article assumes a nap to take
+    /// before it has seen one.
     fn case(waits: u64, keeps_state: bool) -> Case {
         let wait = Op::wait(Due::After(Nanos::from_ms(6)));
         let waits = Op::repeat(waits, [wait]);

@@ -1,4 +1,4 @@
-//! What happened in a simulation, for a trace viewer.
+//! The events of a simulation, for a trace viewer.
 //!
 //! The Chrome trace event format (Google, "Trace Event Format", 2016), which
 //! <https://ui.perfetto.dev> opens: one process for the CPUs with a track for
@@ -43,7 +43,7 @@ pub fn chrome_trace(scenario: &Scenario, model: &str, trace: &Trace) -> String {
     for (at, happened) in &trace.events {
         events.add(*at, happened);
     }
-    // What had not ended when the simulation did, or when the trace was cut.
+    // Events that had not ended when the simulation did, or when the trace was cut.
     let end = match trace.events.last() {
         Some((last, _)) if trace.is_cut => *last,
         Some((last, _)) => end.max(*last),
@@ -58,7 +58,7 @@ pub fn chrome_trace(scenario: &Scenario, model: &str, trace: &Trace) -> String {
     )
 }
 
-/// What a thread is blocked in: since when, and what to call it.
+/// A thread's block: since when, and its name.
 type Blocked = Option<(Nanos, String)>;
 
 /// The events of a trace, as they are written.

@@ -10,14 +10,14 @@ use punctual_record::{
     Change, Disturbance, FoundTier, Late, LatencyTier, Remedy, Situation, System,
 };
 
-/// What is known of waits of 1 ms.
+/// Facts about waits of 1 ms.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
     /// How late the sleep is.
     pub sleep: Late,
     /// How late the timer is, if it is another call.
     pub timer: Option<Late>,
-    /// What waking up costs.
+    /// The cost of a wake-up.
     pub wake: Option<Late>,
     /// How late the library's default strategy is, and its share of a CPU.
     pub strategy: Option<(Late, Option<f64>)>,
@@ -89,8 +89,8 @@ pub fn advice(
     all
 }
 
-/// What keeps the CPU from this process: a quota, programs that had it, a hypervisor that has
-/// others to serve too. Of the last two less than a twentieth is what every system does beside.
+/// The causes that keep the CPU from this process: a quota, other programs, a hypervisor with
+/// other guests. The last two count from a twentieth on; every system has less than that.
 fn lost(situation: &Situation, disturbance: &Disturbance) -> [Option<Remedy>; 3] {
     let others = disturbance.others_fraction;
     [
@@ -362,7 +362,7 @@ mod tests {
         situation.host.deepest_idle_exit = Some(Nanos::ZERO);
         assert_eq!(names(&situation, &on_linux()), [LIBRARY, SLACK]);
 
-        // Somebody holds the latency down already.
+        // Another process holds the latency down already.
         situation.host.deepest_idle_exit = Some(Nanos::from_us(890));
         situation.host.cpu_dma_latency = Some(Nanos::ZERO);
         assert_eq!(names(&situation, &on_linux()), [LIBRARY, SLACK]);
@@ -377,7 +377,7 @@ mod tests {
         assert!(advice(&linux(), &Seen::default(), None).is_empty());
     }
 
-    /// So many CPUs' worth of quota in 4 s, and how it stopped the process.
+    /// A quota of so many CPUs in 4 s, with the times it throttled the process.
     fn quota(cpus: f64, throttled: Option<Throttled>) -> Disturbance {
         Disturbance {
             elapsed_ns: 4_000_000_000,

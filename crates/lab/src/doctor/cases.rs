@@ -1,6 +1,5 @@
-//! What is measured: the machine's own calls at the two lengths that people
-//! ask about, each wait with the one that shows what waking up costs in the
-//! same round.
+//! The measurements: the machine's own calls at the two lengths that people ask about, each wait
+//! beside one that shows the cost of a wake-up in the same round.
 
 use punctual_core::strategies::{Defaults, StrategySpec};
 use punctual_core::{Method, Nanos};

@@ -28,7 +28,7 @@ use advice::Seen;
 use cases::predicted_late;
 use verdict::{Evidence, Tolerance};
 
-/// What is to be examined: a situation, and the rule that is in force in it.
+/// The subject of an examination: a situation, and the rule that is in force in it.
 #[derive(Clone, Debug)]
 pub struct Examined {
     /// The facts.
@@ -154,10 +154,9 @@ pub fn examine(
     Ok(results)
 }
 
-/// What all of it says. The comparison with the prediction is also in [`Doctor`] of each
-/// measurement.
+/// The diagnosis. The comparison with the prediction is also in [`Doctor`] of each measurement.
 ///
-/// Nobody can tell what is due to the rule where a `disturbance` was too much.
+/// Too strong a `disturbance` leaves the part of the rule undecided.
 pub fn diagnose(
     examined: &Examined,
     measurements: &mut [Measurement],
@@ -268,7 +267,7 @@ fn medians(m: &Measurement) -> Option<Interval> {
     Interval::of(&medians)
 }
 
-/// What advice depends on.
+/// The facts on which advice depends.
 fn seen(examined: &Examined, measurements: &[Measurement]) -> Seen {
     let situation = &examined.situation;
     let find = |subject: Option<&str>, length: Nanos| {
@@ -294,7 +293,7 @@ fn seen(examined: &Examined, measurements: &[Measurement]) -> Seen {
     }
 }
 
-/// What the rule predicts if this process asked for 1 ms.
+/// The prediction of the rule if this process asked for 1 ms.
 fn if_asked(examined: &Examined) -> Option<(Nanos, i64)> {
     let rule = examined.rule.as_ref().ok()?;
     let sleep = examined.situation.sleep?;
@@ -305,7 +304,7 @@ fn if_asked(examined: &Examined) -> Option<(Nanos, i64)> {
     Some((cases::SHORT, predicted_late(&rule, sleep, cases::SHORT)?))
 }
 
-/// What the rule predicts if the requests of this process counted.
+/// The prediction of the rule if the requests of this process counted.
 fn if_honoured(examined: &Examined) -> Option<i64> {
     use punctual_core::setting::Throttling;
     let mut situation = examined.situation.clone();

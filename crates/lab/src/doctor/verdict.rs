@@ -25,7 +25,7 @@ pub enum Tolerance {
     Exact,
 }
 
-/// What a comparison looks at.
+/// The measurements and conditions of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
     /// The measured lateness.
@@ -94,7 +94,7 @@ impl Tolerance {
 /// Compares.
 pub fn judge(evidence: Evidence<'_>) -> Judgement {
     let (verdict, ground) = judge_quiet(evidence);
-    // What agrees there may do so by chance, or because waking up was late as well.
+    // On a busy computer an agreement can be chance, or hide a late wake-up.
     let verdict = match evidence.is_busy && verdict != Verdict::NoPrediction {
         true => Verdict::TooBusy,
         false => verdict,
@@ -146,7 +146,7 @@ fn judge_quiet(evidence: Evidence<'_>) -> (Verdict, Ground) {
     (verdict, compared)
 }
 
-/// Those whose caps differ, as the model `macos` calls them, the least first (XNU,
+/// The tiers whose caps differ, as the model `macos` calls them, the least first (XNU,
 /// osfmk/arm/arm_timer.c).
 const TIERS: [(LatencyTier, &str); 4] = [
     (LatencyTier::Least, "none"),
@@ -165,7 +165,7 @@ pub fn tier_of(late: &Late) -> Option<FoundTier> {
     let p50 = late.p50?;
     TIERS.into_iter().find_map(|(tier, name)| {
         let cap = late_in_tier(name, LONG)?;
-        // What waking up takes comes on top.
+        // The cost of a wake-up is added.
         (p50 <= cap + (cap / 5).max(500_000)).then_some(FoundTier {
             tier,
             at_the_edge: p50 * 5 >= cap * 4,
@@ -186,7 +186,7 @@ pub fn late_in_tier(tier: &str, length: Nanos) -> Option<i64> {
 mod tests {
     use super::*;
 
-    /// So many samples around a median.
+    /// Samples around a median.
     fn late(p50: i64, n: i64, spread: i64) -> Late {
         let samples: Vec<i64> = (0..n).map(|i| p50 + (i - n / 2) * spread).collect();
         Late::of(&samples)

@@ -71,7 +71,7 @@ pub fn every_call(machine: &mut dyn Machine) -> Result<Vec<Call>, Refusal> {
     methods.into_iter().map(tried).collect()
 }
 
-/// What `machine`, of which `facts` tells, uses to sleep and as its timer.
+/// The calls that `machine`, with these `facts`, uses to sleep and as its timer.
 ///
 /// # Errors
 /// The machine refuses what it had agreed to.

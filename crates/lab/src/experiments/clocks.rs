@@ -24,8 +24,8 @@ const TICK_MIN_NS: u64 = 500_000;
 /// How many times as long as a reading such a step is at least.
 const TICK_READINGS: u64 = 100;
 
-/// What a clock that ticks takes for one step to be seen: it has to move twice.
-/// Only for telling how long it will take.
+/// The time in which a clock that ticks shows one step: it has to move twice. Only for the
+/// estimate of the duration.
 const STEP_TAKES: Nanos = Nanos::from_ms(4);
 
 /// One case for each clock that `machine` has, with what can be asked of it.
@@ -113,9 +113,9 @@ fn measurement(case: &Case, read: &[Reading]) -> Measurement {
     Measurement::of(Experiment::Clocks(clock), case.subject.clone())
 }
 
-/// What one tick is, of steps of a clock that the tick writes, of which this is the
-/// least; and how many are of several: an idle CPU skips ticks, and one that is taken
-/// away does.
+/// The length of one tick, from steps of a clock that the tick writes, of which `least` is the
+/// least; and the number of steps of several ticks: an idle CPU skips ticks, and so does one that
+/// is taken away.
 fn ticks(steps: &[u64], least: u64) -> (u64, u64) {
     let is_one = |step: &u64| step.saturating_mul(2) < least.saturating_mul(3);
     let ones: Vec<u64> = steps.iter().copied().filter(is_one).collect();

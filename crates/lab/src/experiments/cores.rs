@@ -16,7 +16,7 @@ use crate::rounds::Case;
 pub struct Core {
     /// Its number.
     pub cpu: usize,
-    /// What kind of core it is, where the OS tells them apart.
+    /// The kind of core, where the OS tells kinds apart.
     pub kind: Option<String>,
 }
 

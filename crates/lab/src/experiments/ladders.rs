@@ -64,8 +64,8 @@ pub fn nap_methods(machine: &dyn Machine, facts: &MachineFacts) -> Vec<Method> {
 
 /// How much longer than asked naps are.
 ///
-/// What is measured is the OS alone, without a strategy: so long a call, made
-/// again and again. A model replays it (`recorded,file=naps.json`).
+/// The OS alone is measured, without a strategy: one call of one length, again and again. A model
+/// replays it (`recorded,file=naps.json`).
 ///
 /// Every call through all lengths in ascending order.
 pub fn nap_cases(methods: &[Method], conditions: Conditions) -> Vec<Case> {
@@ -129,9 +129,9 @@ pub fn gap_cases(calls: &[Call], effort: Effort, conditions: Conditions) -> Vec<
     ladder.cases(calls, conditions)
 }
 
-/// What an experiment makes of every call.
+/// The experiment that a ladder makes of every call.
 struct Ladder<'l> {
-    /// What naps of a length with a call are.
+    /// The experiment of naps of one length with a call.
     cell: fn(method: String, asked_ns: u64) -> Experiment,
     /// In ascending order.
     lengths_us: &'l [u64],
@@ -141,8 +141,7 @@ struct Ladder<'l> {
     naps_max: u64,
     /// and fewer of long ones, which take this time together.
     part: Nanos,
-    /// So many naps of this length come before those that count, for the thread,
-    /// which is a fresh one.
+    /// Naps of this length before those that count, for the fresh thread.
     warm_up: (u64, Nanos),
 }
 

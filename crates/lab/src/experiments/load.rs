@@ -1,5 +1,4 @@
-//! What becomes of a wait of 1 ms when the CPUs are busy, and what does a raised
-//! priority help?
+//! How late is a wait of 1 ms when the CPUs are busy, and how much does a raised priority help?
 //!
 //! The threads that compute have normal priority. How late a wait was is split
 //! by what the OS counts: the time that the thread could have run but waited for

@@ -109,7 +109,7 @@ fn there(machine: &dyn Machine, methods: impl IntoIterator<Item = Option<Method>
     there
 }
 
-/// So many, one after the other.
+/// A number of naps, one after the other.
 fn naps(times: u64, method: Method, length: Nanos) -> Op {
     Op::repeat(times, [Op::nap(method, length)])
 }
@@ -132,7 +132,7 @@ fn through(
     Case::new(subject, program, cells, length)
 }
 
-/// So many waits of a case's only subject.
+/// A number of waits of a case's only subject.
 fn waits(times: u64, due: Due) -> Op {
     Op::repeat(times, [Op::wait(due)])
 }

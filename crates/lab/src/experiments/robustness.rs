@@ -1,5 +1,4 @@
-//! What strategies make of a scheduler that steals time: the accurate-sleep
-//! article's heat map.
+//! Strategies beside a scheduler that steals time: the accurate-sleep article's heat map.
 
 use punctual_core::Nanos;
 use punctual_program::program::{Due, Subject};

@@ -145,7 +145,7 @@ pub fn run_and_show(
     })
 }
 
-/// What the thread that slept saw; `None` for any other.
+/// The measurement of the sleeping thread; `None` for any other.
 fn measurement(case: &Case, round: u32, thread: &ThreadObservations) -> Option<Measurement> {
     let sections: &[Section; SECTIONS] = thread.sections.as_slice().try_into().ok()?;
     let [before, first, sleeps] = sections;
@@ -176,7 +176,7 @@ fn measurement(case: &Case, round: u32, thread: &ThreadObservations) -> Option<M
     })
 }
 
-/// What was read before the sleeps.
+/// The readings before the sleeps.
 struct Settings {
     stated: Option<Nanos>,
     slack: Option<Nanos>,

@@ -1,4 +1,4 @@
-//! What one thread observes, section by section.
+//! The observations of one thread, section by section.
 
 use std::ops::Add;
 
@@ -27,14 +27,14 @@ pub(super) struct Accounting<'e> {
     began: Nanos,
     /// The phase that the section belongs to.
     phase: usize,
-    /// What was read since a section ended, and when: a phase that has begun may
-    /// show only later.
+    /// The readings since a section ended, with their times: a phase that has begun may show only
+    /// later.
     readings: Vec<(Tick, Probe, Nanos)>,
     /// The CPU that the thread stays on.
     pub(super) pinned: Option<usize>,
     denials: Vec<Denial>,
     counters: Counters,
-    /// What belongs to this section of what was counted before.
+    /// The earlier counts that belong to this section.
     carried: Spent,
 }
 
@@ -148,7 +148,7 @@ impl<'e> Accounting<'e> {
         begin.since(self.timeline.began()) <= self.began
     }
 
-    /// What this section took.
+    /// The CPU time of this section.
     fn spent(&self) -> CpuUse {
         let now = Counters::now(self.pinned);
         let mut spent = self.carried + self.counters.until(&now);
@@ -159,7 +159,7 @@ impl<'e> Accounting<'e> {
     }
 }
 
-/// What a thread and its CPU did between two moments.
+/// The CPU time of a thread and its CPU between two moments.
 #[derive(Clone, Copy, Default)]
 struct Spent {
     thread: Option<Nanos>,
@@ -191,7 +191,7 @@ impl Spent {
     }
 }
 
-/// What one of them has not counted the other decides.
+/// A value that one of them lacks is taken from the other.
 impl Add for Spent {
     type Output = Self;
 
@@ -245,7 +245,7 @@ impl Counters {
         }
     }
 
-    /// What was counted from then until `now`.
+    /// The counts from then until `now`.
     fn until(&self, now: &Self) -> Spent {
         let elapsed = now.at.since(self.at);
         let thread = self.thread.zip(now.thread);
@@ -302,7 +302,7 @@ mod tests {
         let timeline = Timeline::in_phase(3);
         timeline.begin(clock::now());
         timeline.begin_phase(clock::now());
-        // Whoever started it had not heard of the phase.
+        // The starting thread did not know of the phase yet.
         let mut books = Accounting::new("late", &timeline, 3, 0);
         books.look();
         let later = clock::now() + Nanos::new(1);
@@ -320,7 +320,7 @@ mod tests {
         let begin = clock::now() + Nanos::new(1);
         while clock::now() <= begin {}
         books.reading(Probe::Slack, Nanos::new(2));
-        // Whoever begins it was late.
+        // The thread that begins it was late.
         timeline.begin_phase(begin);
         books.reading(Probe::Slack, Nanos::new(3));
         let sections = books.finish().sections;

@@ -1,4 +1,4 @@
-//! What programs can do on this host, and why not more.
+//! The features that programs can use on this host, and the reasons for those that they cannot.
 
 use std::collections::BTreeMap;
 
@@ -111,7 +111,7 @@ fn has_learned(program: &Program) -> bool {
     learned
 }
 
-/// What processes of an experiment would have to share.
+/// The resources that processes of an experiment would have to share.
 #[derive(Default)]
 struct Processes {
     count: usize,

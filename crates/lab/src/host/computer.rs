@@ -1,4 +1,4 @@
-//! What this computer as a whole does in each phase, by the counters of its OS.
+//! This computer as a whole in each phase, by the counters of its OS.
 
 use std::sync::Mutex;
 
@@ -18,7 +18,7 @@ pub(super) struct Computer(Mutex<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// What was counted at the begin of the phase; `None` if nobody looks.
+    /// The counts at the begin of the phase; `None` if nothing is counted.
     since: Option<Look>,
     phases: Vec<ComputerUse>,
 }
@@ -53,13 +53,13 @@ impl Computer {
         }
     }
 
-    /// What was counted in each phase; nothing where this system does not tell.
+    /// The counts of each phase; empty where this system does not tell.
     pub(super) fn phases(self) -> Vec<ComputerUse> {
         std::mem::take(&mut lock(&self.0).phases)
     }
 }
 
-/// What the counters showed.
+/// The values of the counters.
 #[derive(Debug)]
 struct Look {
     at: Tick,
@@ -74,7 +74,7 @@ impl Look {
         }
     }
 
-    /// What happened between then and this.
+    /// The difference between then and this.
     fn after(&self, then: &Self) -> Option<ComputerUse> {
         let interval = resolution::query().ok().map(|stated| stated.current);
         let elapsed = self.at.since(then.at);

@@ -16,7 +16,7 @@ use super::settings::Held;
 use super::timeline::Timeline;
 use super::{MakePeer, Stop, lock};
 
-/// What the threads of one experiment in this process share.
+/// The state that the threads of one experiment in this process share.
 pub(super) struct Experiment<'a> {
     pub(super) stop: &'a Stop,
     /// Set when the first thread ends.
@@ -31,8 +31,8 @@ pub(super) struct Experiment<'a> {
     pub(super) observed: Mutex<BTreeMap<usize, Seen>>,
 }
 
-/// What a thread observed, or all threads of another process, by number in the
-/// order in which they were started.
+/// The observations of a thread, or of all threads of another process, by number in the order in
+/// which they were started.
 pub(super) type Seen = Result<Vec<ThreadObservations>, Refusal>;
 
 impl Experiment<'_> {
@@ -73,7 +73,7 @@ impl Experiment<'_> {
                 let seen = process.observed();
                 match seen {
                     Ok(Some(_)) => ends.not(),
-                    // Whoever told it has told us, or wants us to end as well.
+                    // The sender of that message has also told us, or wants us to end as well.
                     Ok(None) => self.stop.request(),
                     Err(_) => {}
                 }

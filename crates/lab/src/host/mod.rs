@@ -98,7 +98,7 @@ impl HostMachine {
         }
     }
 
-    /// Who sees what else happens while its programs run.
+    /// The witness of other activity while its programs run.
     pub fn witness(&self) -> &Witness {
         &self.witness
     }
@@ -190,7 +190,7 @@ impl Machine for HostMachine {
     }
 }
 
-/// What a mutex holds, also after a panic of who had it.
+/// Locks a mutex, also after a panic of its owner.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -220,10 +220,9 @@ pub struct Stop(Arc<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     requested: AtomicBool,
-    /// Those of the experiment under way: closing them ends whatever waits for
-    /// one.
+    /// The events of the running experiment: closing them ends every wait for one.
     events: Mutex<Option<Events>>,
-    /// What else is done at the request.
+    /// A further action at the request.
     then: OnceLock<fn()>,
     /// Whether what was under way has ended.
     ended: AtomicBool,

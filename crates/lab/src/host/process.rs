@@ -1,12 +1,10 @@
 //! Processes of an experiment: this program started again, with the program it
 //! is to run.
 //!
-//! What goes in is one line of JSON, a [`Start`], and then a line for the
-//! beginning of the experiment and for each further phase: when that was, in
-//! nanoseconds of the clock. The end of what goes in is the end of the
-//! experiment, and also comes when whoever started the process is killed. What
-//! comes out is an empty line when it is there, and at the end what its threads
-//! observed.
+//! The input is one line of JSON, a [`Start`], and then a line for the start of the experiment and
+//! for each further phase with its time, in nanoseconds of the clock. The end of the input is the
+//! end of the experiment, and also comes when the parent process is killed. The output is an empty
+//! line when the process is ready, and at the end the observations of its threads.
 
 use std::ffi::OsString;
 use std::io::{BufRead, Read, Write};
@@ -64,12 +62,12 @@ impl ProcessCommand {
     }
 }
 
-/// What a process has to know.
+/// The input of a process.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Start<P> {
     /// The name of its first thread.
     pub(super) name: String,
-    /// What that does.
+    /// The program.
     pub(super) program: P,
     /// The phase it is in.
     pub(super) phase: usize,
@@ -100,9 +98,8 @@ impl Started {
         }
     }
 
-    /// What its threads observed, once it has ended. `None` if it was told to
-    /// end before it could listen for that: Ctrl-C in a terminal reaches every
-    /// process, also one that just starts.
+    /// The observations of its threads, after its end. `None` if it was ended before it could
+    /// listen: Ctrl-C in a terminal reaches every process, also one that just starts.
     pub(super) fn observed(mut self) -> Result<Option<Vec<ThreadObservations>>, Refusal> {
         let mut text = Vec::new();
         let out = self.child.stdout.take().expect("it was asked for");
@@ -130,9 +127,9 @@ impl HostMachine {
     /// was observed to `output`.
     ///
     /// # Errors
-    /// What comes in is no program: `UnexpectedEof` if it ends too soon, because
-    /// whoever sends it is gone. Nobody listens to what was observed:
-    /// `BrokenPipe`. What this machine cannot do is part of the answer.
+    /// The input is no program: `UnexpectedEof` if it ends too soon because the sender is gone.
+    /// `BrokenPipe` if the reader of the observations is gone. Operations that this machine cannot
+    /// do are part of the answer.
     pub fn serve(
         mut self,
         mut input: impl BufRead + Send + 'static,

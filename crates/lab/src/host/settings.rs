@@ -1,4 +1,4 @@
-//! What programs change about how this OS treats them.
+//! Settings by which programs change how this OS treats them.
 
 use std::sync::Mutex;
 
@@ -11,9 +11,8 @@ use punctual_record::CpuQuota;
 
 use super::lock;
 
-/// What this process has asked of the OS in an experiment; when this is dropped,
-/// the process asks for no more than before it. Threads take with them what they
-/// changed about themselves.
+/// The requests of this process to the OS in an experiment; dropping this withdraws them. Changes
+/// that threads made to themselves end with the threads.
 #[derive(Debug, Default)]
 pub(super) struct Held(Mutex<Inner>);
 
@@ -45,7 +44,7 @@ impl Held {
             } => self.request(interval, on_battery),
             Setting::Release { interval, .. } => self.release(interval),
             Setting::Policy(policy) => thread::set_policy(policy),
-            // Whatever is in their way is of this user or this system.
+            // Obstacles to these are of this user or this system.
             Setting::Quota {
                 time,
                 period,

@@ -36,13 +36,13 @@ pub(super) fn tell(inbox: &mut ChildStdin, line: impl Display) {
     let _ = writeln!(inbox, "{line}").and_then(|()| inbox.flush());
 }
 
-/// What changes with a phase.
+/// The state that changes with a phase.
 #[derive(Debug, Default)]
 pub(super) struct Inner {
     /// When each phase after the first began.
     begins: Vec<Tick>,
-    /// What goes into the processes that have to hear of the next one, each of which ends when
-    /// that is dropped; `None` at the end of the experiment.
+    /// The inputs of the processes that must hear of the next phase, each of which ends when its
+    /// input is dropped; `None` at the end of the experiment.
     processes: Option<Vec<ChildStdin>>,
 }
 

@@ -1,4 +1,4 @@
-//! Who else had the CPUs while something was measured here.
+//! Other users of the CPUs during a measurement.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -80,7 +80,7 @@ impl Witness {
         }
     }
 
-    /// What was seen by now; `None` if there was no batch.
+    /// The disturbance by now; `None` if there was no batch.
     pub fn disturbance(&self) -> Option<Disturbance> {
         let mut inner = lock(&self.0);
         inner.look(|_| true);
@@ -109,8 +109,7 @@ fn quieter(before: &[(usize, Nanos)], now: &[(usize, Nanos)], measured: &[usize]
 }
 
 impl Inner {
-    /// What was looked at so short a time ago need not be looked at again: what
-    /// happened since counts for the next batch.
+    /// A look that is younger than this is not repeated: later events count for the next batch.
     const STILL: Nanos = Nanos::from_ms(50);
 
     /// A look may take this part of the time.
@@ -121,7 +120,7 @@ impl Inner {
             last.cpus == cpus && clock::now().since(last.at) <= Self::STILL.max(last.worth())
         };
         if !self.last.as_ref().is_some_and(is_fresh) {
-            // What it has not looked at yet is not lost.
+            // Activity since the last look is not lost.
             self.look(|_| true);
             let look = Look::at(cpus, &self.groups);
             self.wall_clock.read(look.clocks);
@@ -229,7 +228,7 @@ impl Inner {
         seen.unseen_fraction = unseen.map(share);
         seen.steal_doubt = self.steal_doubt();
         if seen.steal_doubt.is_some() {
-            // What is not seen is counted beside it.
+            // Unseen activity is counted beside it.
             (seen.stolen_ns, seen.unseen_fraction) = (None, None);
         }
         // No quota can have stopped it.
@@ -243,7 +242,7 @@ impl Inner {
     }
 }
 
-/// What is counted at one instant.
+/// The counts at one instant.
 #[derive(Debug)]
 struct Look {
     at: punctual_os::Tick,
@@ -318,7 +317,7 @@ mod tests {
         }
     }
 
-    /// What is said of a second of one CPU that was looked at ten times.
+    /// The disturbance of a second of one CPU with ten looks.
     fn seen(looked: impl Fn(usize, Look) -> Look) -> Disturbance {
         let begun = clock::now();
         let looks = (0..11).map(|i| looked(i, look(begun, i as u64)));
@@ -336,7 +335,7 @@ mod tests {
         inner.sum()
     }
 
-    /// So much was stolen by the counter at each look.
+    /// The counter of stolen time at each look.
     fn stolen(stolen_ms: [u64; 11]) -> Disturbance {
         seen(|i, look| Look {
             times: Some(CpuTimes {

@@ -11,7 +11,7 @@ use crate::experiments::pace::Batch;
 use crate::experiments::{Conditions, ladders, pace};
 use crate::rounds::Case;
 
-/// What is compared.
+/// The subjects of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Experiment {
     /// Loops at some rates.
@@ -49,7 +49,7 @@ impl Experiment {
         matches!(self, Self::Robustness | Self::Article)
     }
 
-    /// What it compares if nothing is named: all strategies, and the `peers`.
+    /// The subjects if none is named: all strategies, and the `peers`.
     pub fn subjects(self, peers: impl IntoIterator<Item = &'static str>) -> Vec<&'static str> {
         match self {
             Self::Article => ARTICLE.to_vec(),
@@ -61,14 +61,14 @@ impl Experiment {
     }
 }
 
-/// What is asked for.
+/// The user's request.
 #[derive(Debug)]
 pub struct Bench {
     /// The experiment.
     pub experiment: Experiment,
     /// The rates of loops, where some are named.
     pub rates: Option<Vec<Rate>>,
-    /// What is compared; one at least.
+    /// The subjects; never empty.
     pub subjects: Vec<Subject>,
     /// Whether those were named.
     pub are_named: bool,
@@ -82,27 +82,25 @@ pub struct Bench {
     pub conditions: Conditions,
 }
 
-/// What the rounds of a default may take: less than a minute, with what its threads and
-/// counters take on top.
+/// The time of the rounds by default: less than a minute, including threads and counters.
 const BUDGET: Nanos = Nanos::from_secs(54);
 const QUICK: Nanos = Nanos::from_secs(12);
 const ROUNDS: u32 = 6;
 
-/// What they may take where that is what percentiles need.
+/// The time of the rounds where percentiles need it.
 const LONGEST: Nanos = Nanos::from_secs(90);
 
 /// Waits of which ten lie above the 99th percentile.
 const FOR_P99: u64 = 1_000;
 
-/// So many waits of a slow loop take a quarter of a minute for each subject.
-/// Unless more are asked for, only those have them that a game would choose
-/// among: what `std::thread::sleep` does, the accurate-sleep article's function,
-/// the crate that does likewise, and the library's own.
+/// So many waits of a slow loop take a quarter of a minute for each subject. Unless more are asked
+/// for, only the usual choices of games are measured: `std::thread::sleep`, the accurate-sleep
+/// article's function, the crate that does likewise, and the library's own.
 const SLOW: Nanos = Nanos::from_ms(10);
 const OF_A_GAME: [&str; 4] = ["system", "precise", "spin_sleep", "adaptive-balanced"];
 
-/// What is compared where many threads wait, if nothing is named: what anybody would write, and
-/// the library's own. Who spins all the time would only make the others late.
+/// The subjects where many threads wait, if none is named: common solutions, and the library's
+/// own. A subject that spins all the time would only make the others late.
 pub const IN_CROWDS: [&str; 6] = [
     "system",
     "spin_sleep",

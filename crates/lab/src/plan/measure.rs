@@ -26,7 +26,7 @@ pub struct Known {
     measures: Measures,
 }
 
-/// What is measured.
+/// The kinds of measurement.
 enum Measures {
     /// Cases that take turns; what can only be measured in part is told
     /// beside them.
@@ -38,7 +38,7 @@ enum Measures {
 /// Why something cannot be measured, for the user who asked for it.
 pub type Why = String;
 
-/// What can be measured, in the order in which it is.
+/// The experiments, in the order in which they run.
 pub static EVERY: [Known; 10] = [
     Known {
         name: "clocks",
@@ -150,11 +150,11 @@ const QUICK: Nanos = Nanos::from_ms(1_400);
 pub struct PlannedExperiment {
     /// Its name.
     pub name: String,
-    /// What is done.
+    /// The actions.
     pub what: What,
 }
 
-/// What is done for an experiment.
+/// The actions for an experiment.
 pub enum What {
     /// Cases take turns.
     Interleaved(Measured),
@@ -168,11 +168,11 @@ pub struct Measured {
     pub interleaved: Interleaved,
     /// Runs them.
     pub run: RunRace,
-    /// What is predicted.
+    /// The predictions.
     pub predicted: Predicted,
 }
 
-/// What runs cases for so many rounds, and tells which is next.
+/// Runs cases for a number of rounds, and tells which is next.
 pub type RunRace = fn(
     &mut dyn Machine,
     &[Case],
@@ -239,7 +239,7 @@ impl PlannedExperiment {
 pub struct Planner<'a> {
     /// The model to measure on; `None` for this computer.
     pub model: Option<&'a Model>,
-    /// What is known of either.
+    /// The facts about the machine.
     pub facts: &'a MachineFacts,
     /// How much time there is.
     pub effort: Effort,

@@ -11,7 +11,7 @@ use super::script::{Before, Due, Regime, Script};
 use super::surroundings::{Condition, Surroundings};
 use crate::host::{MakePeer, Peer, Stop};
 
-/// What a subject waits with.
+/// The way a subject waits.
 #[derive(Clone, Debug)]
 pub enum Sleeper {
     /// The library, as its users wait with it.
@@ -38,7 +38,7 @@ pub(super) struct Batch<'a> {
     pub(super) seed: u64,
 }
 
-/// What came of it.
+/// The result of a batch.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     pub(super) round: Round,
@@ -47,9 +47,9 @@ pub(super) struct Seen {
     pub(super) more: RegimeBatch,
 }
 
-/// So many waits are looked at after a load is gone.
+/// The number of waits that are observed after a load is gone.
 const AFTER: usize = 60;
-/// So many of them in a row are back to normal, or none.
+/// The number of them in a row that must be back to normal.
 const IN_A_ROW: usize = 8;
 /// Shorter batches are too short to be trapped in.
 const TRAP_FROM: Duration = Duration::from_secs(8);
@@ -82,7 +82,7 @@ impl Batch<'_> {
         let is_steady = self.regime.is_steady();
         let mut normal = Stretch::default();
         if is_steady {
-            // What is normal is what it does when it has learned.
+            // The normal state is that after learning.
             course.wait_for(self.warm_up / 2, stop)?;
             normal = course.wait_for(self.warm_up / 2, stop)?;
         }
@@ -153,7 +153,7 @@ struct Course<W, M> {
     cycle: Option<(Duration, Instant)>,
 }
 
-/// What happened in a part of it.
+/// The counts of a part of it.
 #[derive(Clone, Debug, Default)]
 struct Stretch {
     late_ns: Vec<i64>,
@@ -200,14 +200,14 @@ impl<W: Waits, M: Fn() -> Result<W, Error>> Course<W, M> {
     /// Waits again and again, for so long or a little longer; once at least.
     fn wait_for(&mut self, length: Duration, stop: &Stop) -> Result<Stretch, Error> {
         let mut part = Stretch::default();
-        // So that the pages are there, and no wait has to pay for them.
+        // The memory is touched first, so that no wait has to pay for it.
         let most = (length.as_micros() as usize / 20).clamp(64, 1 << 20);
         for samples in [&mut part.late_ns, &mut part.reported_ns] {
             samples.resize(most, 1);
             samples.clear();
         }
         part.seconds.reserve(length.as_secs() as usize + 1);
-        // What passed since the last part is nobody's fault.
+        // The time since the last part counts for no wait.
         self.cycle = None;
         let mut cpu_before = cpu_ns();
         let mut begun = Instant::now();
@@ -289,7 +289,7 @@ fn one_second(
     })
 }
 
-/// Whatever else ran meanwhile made it more.
+/// Other activity meanwhile could only have raised it.
 fn least(share: Option<f64>, other: Option<f64>) -> Option<f64> {
     share.into_iter().chain(other).min_by(f64::total_cmp)
 }

@@ -38,14 +38,14 @@ use punctual_record::{Cost, Cpu, Experiment, Interval, Late, Measurement, Round,
 use crate::host::{MakePeer, Stop, Witness};
 use batch::{Batch, Seen};
 
-/// Who takes part.
+/// A subject.
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// As the results name it.
     pub name: String,
-    /// What a nanosecond of lateness costs it, if it was asked for that.
+    /// The cost of a nanosecond of lateness for it, if it was asked for that.
     pub weight: Option<f64>,
-    /// What it waits with.
+    /// Its way of waiting.
     pub sleeper: Sleeper,
 }
 
@@ -93,10 +93,10 @@ fn named<T: Display, const N: usize>(
     found.ok_or_else(|| format!("there is no {kind} `{text}`; the {kinds} are {names}"))
 }
 
-/// What is measured.
+/// The plan of a comparison.
 #[derive(Clone, Debug)]
 pub struct RegimesPlan {
-    /// Who takes turns, in this order.
+    /// The subjects that take turns, in this order.
     pub subjects: Vec<Subject>,
     /// In which regimes.
     pub regimes: Vec<Regime>,
@@ -104,11 +104,11 @@ pub struct RegimesPlan {
     pub conditions: Vec<Condition>,
     /// The most rounds.
     pub rounds: u32,
-    /// What is measured of a quiet batch.
+    /// The measured time of a quiet batch.
     pub quiet: Duration,
-    /// What is measured of a batch in any other condition.
+    /// The measured time of a batch in any other condition.
     pub loaded: Duration,
-    /// What comes before it.
+    /// The time before it.
     pub warm_up: Duration,
     /// Whether cells end that are decided, and subjects that are clearly beaten in
     /// one no longer take part in it.
@@ -124,8 +124,8 @@ pub fn usual_weights(decides: bool) -> Vec<f64> {
     }
 }
 
-/// Who is compared if nobody is named: `adaptive` and `quantile` at these weights,
-/// what the fifteen lines and a constant come to, and what others have.
+/// The subjects if none is named: `adaptive` and `quantile` at these weights, the fifteen lines
+/// and a constant, and the peers.
 pub fn usual_subjects(weights: &[f64], decides: bool) -> Vec<String> {
     let weighted = weights.iter().flat_map(|&weight| {
         [
@@ -208,7 +208,7 @@ impl RegimesPlan {
         (0..self.rounds).flat_map(of_round)
     }
 
-    /// What one batch takes.
+    /// The duration of one batch.
     pub fn batch_takes(&self, regime: Regime, condition: Condition) -> Nanos {
         let warm_up = match regime.is_steady() {
             true => self.warm_up,
@@ -217,7 +217,7 @@ impl RegimesPlan {
         Nanos::from(regime.takes(self.measured(condition)) + warm_up)
     }
 
-    /// What a round of all subjects takes.
+    /// The duration of a round of all subjects.
     pub fn round_takes(&self) -> Nanos {
         let of_round = self.sweeps().take_while(|sweep| sweep.round == 0);
         of_round
@@ -234,8 +234,8 @@ impl RegimesPlan {
         }
     }
 
-    /// Those whose turn it is, by what was measured before: nobody if the sweep is done or
-    /// its cell decided, nor whoever was beaten in it.
+    /// The subjects whose turn it is, by the earlier results: none if the sweep is done or its
+    /// cell decided, and none that was beaten in it.
     pub fn turns<'a>(&'a self, sweep: Sweep, results: &[Measurement]) -> Vec<&'a Subject> {
         let here: Vec<Measurement> = (results.iter())
             .filter(|m| is_of(m, sweep))

@@ -1,4 +1,4 @@
-//! What each regime asks for, wait by wait.
+//! The waits that each regime asks for.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use rand_pcg::Pcg64Mcg;
 pub enum Regime {
     /// A fresh waiter for every 40 waits of 5 ms.
     Cold,
-    /// So many waits a second.
+    /// The number of waits a second.
     Rate(u32),
     /// Lengths from 20 us to 30 ms, each decade as often as the others.
     Log,
@@ -42,7 +42,7 @@ impl Regime {
         Self::Burst,
     ];
 
-    /// So many waits belong together; a batch ends with the last of them.
+    /// The number of waits that belong together; a batch ends with the last of them.
     pub(super) fn unit(self) -> u64 {
         match self {
             Self::Cold | Self::Burst => UNIT,
@@ -57,7 +57,7 @@ impl Regime {
         !matches!(self, Self::Cold | Self::Burst)
     }
 
-    /// What a batch takes in which a time of `about` so much is measured.
+    /// The duration of a batch in which about this time is measured.
     pub(super) fn takes(self, about: Duration) -> Duration {
         let unit = match self {
             Self::Cold => UNIT as u32 * COLD,
@@ -96,7 +96,7 @@ impl FromStr for Regime {
 /// The next wait.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Turn {
-    /// What comes before it.
+    /// The part before the wait.
     pub(crate) before: Before,
     /// For what it waits.
     pub(crate) due: Due,
@@ -117,7 +117,7 @@ pub(crate) enum Due {
     /// The next cycle of so long, counted from the first; one that has passed is
     /// skipped.
     Cycle(Duration),
-    /// So long from now.
+    /// A length from now.
     After(Duration),
 }
 

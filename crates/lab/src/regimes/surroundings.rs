@@ -1,4 +1,4 @@
-//! What else goes on while a batch is measured.
+//! Other activity while a batch is measured.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,8 +27,8 @@ pub enum Condition {
     Quota(u32),
     /// One thread per CPU computes, and the subject is at nice 19.
     Nice,
-    /// So many threads of this process wait as the subject does, itself included: each for 0.5
-    /// to 1.5 ms, again and again.
+    /// So many threads of this process wait as the subject does, including it: each for 0.5 to 1.5
+    /// ms, again and again.
     Crowd(u32),
 }
 
@@ -108,7 +108,7 @@ struct Orders {
 }
 
 impl Surroundings {
-    /// Those of a subject that waits with `sleeper`.
+    /// The surroundings of a subject that waits with `sleeper`.
     pub(super) fn of(condition: Condition, sleeper: &Sleeper) -> Result<Self, Error> {
         let cpus = thread::available_parallelism().map_or(1, std::num::NonZero::get) as u32;
         let (hogs, waiting) = match condition {
@@ -137,7 +137,7 @@ impl Surroundings {
         })
     }
 
-    /// What the thread that waits does before its first wait.
+    /// The preparation of the waiting thread before its first wait.
     pub(super) fn prepare(&self) -> Result<(), Error> {
         if self.nice {
             set_nice(19)?;

@@ -1,4 +1,4 @@
-//! What could never be run, or never end, though each step is right.
+//! Errors of whole scenarios: they could never run or never end, though each step is valid.
 
 use std::collections::BTreeSet;
 

@@ -17,7 +17,7 @@ use super::file::{Expected, File, Phase, Step, Verb, When};
 use super::limits;
 use super::table::Placed;
 
-/// What a file comes to.
+/// A compiled file.
 pub(super) struct Compiled {
     pub(super) phases: Vec<Phase>,
     pub(super) program: Program,
@@ -80,7 +80,7 @@ pub(super) fn total(phases: &[Phase]) -> Nanos {
     lengths.fold(Nanos::ZERO, |sum, length| sum + length)
 }
 
-/// What is known of the whole file while its threads are put together.
+/// The state of the whole file while its threads are compiled.
 struct Compiler<'f> {
     file: &'f File,
     written: Nanos,
@@ -92,7 +92,7 @@ struct Compiler<'f> {
     names: Vec<String>,
 }
 
-/// What is known of one thread.
+/// The state of one thread.
 #[derive(Default)]
 struct Thread {
     subjects: Vec<Subject>,
@@ -309,7 +309,7 @@ fn check_name(expected: &Expected, names: &[String]) -> Result<(), Flaw> {
     }
 }
 
-/// What names nothing is for everything.
+/// A list without names stands for everything.
 fn or_all<T>(some: Vec<Option<T>>) -> Vec<Option<T>> {
     if some.is_empty() { vec![None] } else { some }
 }

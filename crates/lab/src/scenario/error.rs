@@ -1,10 +1,10 @@
-//! What is wrong with a scenario, and where.
+//! Errors in a scenario, with their places.
 
 use std::fmt;
 
 use punctual_record::visible;
 
-/// What is wrong at a byte of the text.
+/// An error at a byte of the text.
 #[derive(Debug)]
 pub(crate) struct Flaw {
     at: usize,
@@ -45,7 +45,7 @@ impl Error {
         Self {
             name: name.to_owned(),
             line: line(text, flaw.at),
-            // What a line begins with is found without counting columns.
+            // The start of a line needs no column.
             column: (!on_line.trim().is_empty()).then(|| on_line.chars().count() + 1),
             message: flaw.message,
         }
@@ -59,7 +59,7 @@ impl fmt::Display for Error {
             write!(f, ", column {column}")?;
         }
         f.write_str(": ")?;
-        // What is quoted from the file must not break the line.
+        // A quotation from the file must not break the line.
         f.write_str(&visible(&self.message))
     }
 }

@@ -1,4 +1,4 @@
-//! What a source says comes out of an experiment.
+//! The results that a source expects of an experiment.
 
 use std::fmt;
 
@@ -16,9 +16,9 @@ pub struct Expect {
     pub of: Option<String>,
     /// The figure.
     pub what: Figure,
-    /// What it should be.
+    /// The expected value.
     pub target: Target,
-    /// Who says so.
+    /// The source.
     pub source: String,
     /// The line of the file.
     pub line: usize,
@@ -30,7 +30,7 @@ pub struct Expect {
 pub enum Figure {
     /// How many sleeps and waits of a thread end each second.
     WakesPerS,
-    /// What lengths that were seen come to.
+    /// A statistic of observed lengths.
     Of(Series, Stat),
     /// The mean of what a thread reads of the OS.
     Reading(Probe),
@@ -51,7 +51,7 @@ pub enum Figure {
     Busy,
     /// CPU time and wake-ups of idle CPUs on one scale, of which 100 is a busy CPU.
     EnergyImpact,
-    /// What all cores take, in watts, where the table of idle states says what one takes in each.
+    /// The power of all cores, in watts, if the table of idle states has their power in each.
     Power,
 }
 
@@ -68,7 +68,7 @@ pub enum Series {
     Frame,
 }
 
-/// What is made of lengths.
+/// The statistics of lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stat {
     /// Their mean.
@@ -114,7 +114,7 @@ const fn reading(probe: Probe) -> (&'static str, Figure) {
     (probe.name(), Figure::Reading(probe))
 }
 
-/// What a figure is measured in.
+/// The units of figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Lengths of time, in nanoseconds.
@@ -189,7 +189,7 @@ impl Figure {
         }
     }
 
-    /// What it is measured in.
+    /// Its unit.
     pub const fn unit(self) -> Unit {
         match self {
             Self::MissedPerS
@@ -215,7 +215,7 @@ impl fmt::Display for Figure {
 pub enum Digits {
     /// To a thousandth of its unit.
     Few,
-    /// Whatever it takes.
+    /// All of it.
     All,
 }
 
@@ -245,12 +245,12 @@ impl Unit {
     }
 }
 
-/// What a figure should be; bounds belong to it.
+/// The expected value of a figure, with its bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
     /// This, or less than `within` away from it.
     Near {
-        /// What it should be.
+        /// The expected value.
         value: f64,
         /// How far from it, either way.
         within: f64,
@@ -279,7 +279,7 @@ impl Target {
         }
     }
 
-    /// So many times as much.
+    /// The target times `by`.
     pub(super) fn times(self, by: f64) -> Self {
         match self {
             Self::Near { value, within } => Self::Near {

@@ -23,7 +23,7 @@ pub struct Question {
 /// Which wake of a thread is meant, of those by a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// So manieth, counted from 1.
+    /// The nth, counted from 1.
     Nth(u64),
     /// The first at this time after the beginning, or later.
     From(Nanos),
@@ -136,7 +136,7 @@ pub(super) fn machine_facts(models: &[Model]) -> MachineFacts {
 }
 
 impl Scenario {
-    /// What a Run says of it.
+    /// The facts about it for a Run.
     pub fn facts(&self) -> ScenarioFacts {
         let phases = self.phases.iter().map(|phase| PhaseFacts {
             name: phase.name.clone(),
@@ -153,7 +153,7 @@ impl Scenario {
     }
 }
 
-/// What a Run says of a model.
+/// The facts about a model for a Run.
 pub(super) fn of_model(model: &Model) -> ModelFacts {
     let base = model.name().split(',').next().unwrap_or_default();
     let known = Model::known().iter().find(|known| known.name == base);

@@ -1,4 +1,4 @@
-//! What a file says, before anything in it is put together.
+//! The contents of a file, before anything in it is compiled.
 //!
 //! Everything that can still turn out to be wrong carries its place.
 
@@ -26,7 +26,7 @@ pub(super) struct File {
 /// A stretch of the timeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// What it is called.
+    /// The name.
     pub name: String,
     /// How long it is.
     pub length: Nanos,
@@ -104,7 +104,7 @@ pub(super) enum When {
     After(Placed<Nanos>),
 }
 
-/// What is expected, in as many phases and on as many models as it names.
+/// An expectation, in as many phases and on as many models as it names.
 #[derive(Clone, Debug)]
 pub(super) struct Expected {
     pub(super) at: usize,

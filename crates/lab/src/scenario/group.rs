@@ -1,4 +1,4 @@
-//! What the threads of one name did in one phase.
+//! The threads of one name in one phase.
 
 use std::collections::BTreeMap;
 
@@ -31,13 +31,13 @@ pub(super) struct Group {
     pub(super) denied: u64,
     /// The sleeps and waits whose lengths count, thread by thread, in order.
     pub(super) sleeps: Vec<Sleep>,
-    /// Those that began in an earlier phase and therefore count as wakes only.
+    /// The sleeps that began in an earlier phase and therefore count as wakes only.
     pub(super) began_before: Vec<Sleep>,
     /// The times from one wake of a thread to its next.
     pub(super) frames: Vec<u64>,
     /// From the signal to the end, of waits that an event ended.
     pub(super) since_signal: Vec<u64>,
-    /// What was read, thread by thread, in order, in nanoseconds.
+    /// The readings, thread by thread, in order, in nanoseconds.
     pub(super) readings: BTreeMap<Probe, Vec<u64>>,
 }
 
@@ -91,9 +91,8 @@ impl Group {
 
     /// All threads are in.
     ///
-    /// What began in the phase before was under the rule of that phase, so it
-    /// counts as a wake, and its length does not. Where nothing else is left,
-    /// it is better than nothing.
+    /// A sleep that began in the phase before was under the rule of that phase, so it counts as a
+    /// wake, and its length does not. If there is no other sleep, its length counts.
     pub(super) fn finish(mut self) -> Self {
         if self.sleeps.iter().any(|sleep| sleep.began_here) {
             let sleeps = std::mem::take(&mut self.sleeps).into_iter();
@@ -114,7 +113,7 @@ impl Group {
         self.sleeps.iter().filter_map(|sleep| sleep.late).collect()
     }
 
-    /// So many a second for each thread.
+    /// The number per second and thread.
     pub(super) fn per_s(&self, count: u64) -> Option<f64> {
         (!self.elapsed.is_zero()).then(|| count as f64 / self.elapsed.as_secs_f64())
     }
@@ -184,7 +183,7 @@ fn signed(lengths: &[u64]) -> Vec<i64> {
         .collect()
 }
 
-/// What lengths in order of size come to.
+/// A statistic of sorted lengths.
 fn stat_of(sorted: &[i64], stat: Stat) -> Option<f64> {
     let found = match stat {
         Stat::Mean => {

@@ -15,7 +15,7 @@
 //! | [`run`], [`run_on`] | runs it on a model, or any machine, measures, and compares with the [`Expect`]s; `group` and `seen` are what it looks at |
 //! | [`explain`] | why a wake came when it did, and what the Run file says of a scenario |
 //!
-//! Those that come with punctual are in [`shipped`].
+//! The scenarios that come with punctual are in [`shipped`].
 //!
 //! # Limits
 //! A file has at most 256 KiB, 10,000 steps nested at most 16 deep, 1,000
@@ -64,7 +64,7 @@ use file::File;
 /// A scenario that can be run.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// What it is called: the name of its file.
+    /// The name: that of its file.
     pub name: String,
     /// One line.
     pub title: String,
@@ -82,9 +82,9 @@ pub struct Scenario {
     /// The names of all other threads, in order of first appearance. Several
     /// threads can have the same.
     pub names: Vec<String>,
-    /// What its sources say comes out of it.
+    /// The expectations of its sources.
     pub expects: Vec<Expect>,
-    /// What it was read as, so that it can be put together at another length.
+    /// The parsed file, so that it can be compiled at another length.
     file: File,
 }
 

@@ -1,4 +1,4 @@
-//! What is written once and stands for several, each with parameters of its own.
+//! Entries that are written once and stand for several, each with parameters of its own.
 
 use toml::Spanned;
 use toml::de::DeValue;
@@ -7,8 +7,8 @@ use super::error::Flaw;
 use super::limits;
 use super::table::{Field, Table};
 
-/// What is read of the tables of a list that has some, but not too many; of one that has `for`, with
-/// each of its lists of parameters.
+/// Reads the tables of a list, of which there must be some, but not too many; a table with `for`
+/// is read with each of its lists of parameters.
 pub(super) fn each<T>(
     field: &Field<'_>,
     most: usize,

@@ -12,8 +12,7 @@ use super::expect::{Digits, Expect, Figure, Scope, Series, Stat, Unit};
 use super::seen::{COMPUTER, Seen, computer_figure};
 use super::{Scenario, limits, machine_facts, of_model};
 
-/// What a simulation of a scenario may come to: some minutes of real time, and
-/// some hundred megabytes.
+/// The limits of a simulated scenario: some minutes of real time, and some hundred megabytes.
 pub const LIMITS: Limits = Limits {
     steps: 1 << 31,
     // The director is one more.
@@ -21,20 +20,19 @@ pub const LIMITS: Limits = Limits {
     samples: 1 << 22,
 };
 
-/// What came out of a scenario on one machine.
+/// The result of a scenario on one machine.
 #[derive(Clone, Debug, Default)]
 pub struct Ran {
     /// Phase by phase: one for each name of threads, and one of the computer.
     pub measurements: Vec<Measurement>,
-    /// What the scenario says should come out of it on this model; on another
-    /// machine its sources say nothing.
+    /// The scenario's expectations on this model; its sources say nothing about other machines.
     pub expectations: Vec<Expectation>,
-    /// What could not be set, and so was as before.
+    /// Settings that were refused, and so stayed unchanged.
     pub denied: Vec<NotDone>,
     /// Whether the user ended it before its end; what was measured until then is
     /// there.
     pub interrupted: bool,
-    /// What happened, if that was asked for.
+    /// The trace, if it was asked for.
     pub trace: Option<Trace>,
 }
 
@@ -145,7 +143,7 @@ pub fn run_on(scenario: &Scenario, machine: &mut dyn Machine, name: &str) -> Res
     })
 }
 
-/// What threads could not set, each with who they are.
+/// The settings that threads were refused, each with the threads.
 fn denied(observations: &Observations) -> Vec<NotDone> {
     let mut who: BTreeMap<&Denial, BTreeSet<&str>> = BTreeMap::new();
     for thread in &observations.threads {

@@ -14,10 +14,10 @@ use super::Scenario;
 use super::expect::{Figure, energy_impact};
 use super::group::{Group, Sleep, began_here, mean};
 
-/// What the measurements of the whole computer have as their subject.
+/// The subject of the measurements of the whole computer.
 pub const COMPUTER: &str = "(computer)";
 
-/// What was observed, sorted out.
+/// The observations, sorted.
 pub(super) struct Seen {
     /// For each phase, the threads by name, in the order of the scenario.
     pub(super) groups: Vec<Vec<(String, Group)>>,
@@ -105,8 +105,8 @@ fn is_only_the_end(section: &Section, phase: Nanos) -> bool {
     did_nothing && ended_in_it && (cpu.elapsed - woke()).times(100) < phase
 }
 
-/// What threads of one name did; `tick` is the timer interval at the end of
-/// the phase.
+/// The measurement of the threads of one name; `tick` is the timer interval at the end of the
+/// phase.
 fn of_threads(name: &str, group: &Group, tick: Option<Nanos>, at: Phase) -> Measurement {
     let late_ns = group.late();
     let per_wake = |total: f64| (group.wakes > 0).then(|| total / group.wakes as f64);
@@ -205,7 +205,7 @@ fn of_computer(used: &ComputerUse, at: Phase) -> ScenarioComputer {
         wakeups_per_s: figure(Figure::WakeupsPerS),
         busy: figure(Figure::Busy),
         good_idle: figure(Figure::GoodIdle),
-        // Who tells of waking CPUs tells of idle ones: there may have been none.
+        // A machine that tells of waking CPUs also tells of idle ones: there may have been none.
         idle_stretches: used.waking.map(|_| used.idle.iter().map(stretch).collect()),
         idle_states: used.idle_states.iter().map(state).collect(),
         power_w: figure(Figure::Power),

@@ -58,7 +58,7 @@ impl<'t> Table<'t> {
         self.fields.iter().find(|field| field.key == key).copied()
     }
 
-    /// What is read of a key, if it is there.
+    /// Reads the value of a key, if it is there.
     pub(crate) fn get<T>(
         &self,
         key: &str,
@@ -90,7 +90,7 @@ impl<'t> Table<'t> {
 }
 
 impl<'t> Field<'t> {
-    /// What is wrong with this value.
+    /// An error at this value.
     pub(crate) fn flaw(&self, message: impl Into<String>) -> Flaw {
         Flaw::new(self.at, message)
     }
@@ -121,7 +121,7 @@ impl<'t> Field<'t> {
         }
     }
 
-    /// Who says something, in some sentences.
+    /// Reads a source, in some sentences.
     pub(super) fn source(&self) -> Result<String, Flaw> {
         let text = self.prose()?;
         self.bounded(&text, limits::SOURCE_CHARS)?;
@@ -371,7 +371,7 @@ fn first_dot(text: &str) -> Option<usize> {
             dot.get_or_insert(event.span().start());
         }
     };
-    // What is no TOML is found by the parse that follows.
+    // Text that is not TOML is found by the parse that follows.
     parse_document(
         &tokens,
         &mut RecursionGuard::new(&mut see, BRACKETS),

@@ -1,4 +1,4 @@
-//! What a thread can do, and how it is written.
+//! The actions of a thread, and how they are written.
 
 use punctual_core::strategies::Defaults;
 use punctual_core::{Method, Nanos, StrategySpec};
@@ -53,7 +53,7 @@ fn verb_names() -> String {
 #[derive(Default)]
 pub(crate) struct Steps {
     count: usize,
-    /// What else is written as a string here.
+    /// Further steps that are written as a string here.
     words: &'static [(&'static str, Op)],
 }
 
@@ -185,7 +185,7 @@ impl Steps {
             "read" => Verb::Plain(Op::Read(
                 field.choice(&Probe::IN_SCENARIOS.map(|probe| (probe.name(), probe)))?,
             )),
-            // What is left of the verbs changes a setting.
+            // The remaining verbs change a setting.
             _ => Verb::Plain(Op::Set(setting(table, field)?)),
         })
     }
@@ -356,7 +356,7 @@ impl Steps {
         let lengths = Lengths {
             law,
             min: table.get("min", Field::some_length)?.unwrap_or_default(),
-            // So that what is drawn in one step says nothing of another.
+            // The draws of one step are independent of those of another.
             stream: self.count,
         };
         Ok((lengths.mean(), Some(lengths)))
@@ -453,7 +453,7 @@ fn policy(table: &Table<'_>, field: Field<'_>) -> Result<Policy, Flaw> {
     })
 }
 
-/// What the kernel takes for a reservation (`__checkparam_dl`, kernel/sched/deadline.c).
+/// The reservations that the kernel accepts (`__checkparam_dl`, kernel/sched/deadline.c).
 fn reservation(table: &Table<'_>, field: Field<'_>) -> Result<Reservation, Flaw> {
     let beside = r#"`policy = "deadline"`"#;
     let runtime = table.need(beside, "runtime")?.some_length()?;

@@ -17,7 +17,7 @@ pub struct Kept<'p> {
     rows: Vec<Option<String>>,
 }
 
-/// What tells of which unit a row is, and when that is whole.
+/// The unit of a row, and when the unit is whole.
 #[derive(Deserialize)]
 struct Part {
     key: String,
@@ -101,7 +101,7 @@ impl<'p> Kept<'p> {
         all
     }
 
-    /// What the rows say.
+    /// Reads the rows.
     ///
     /// # Errors
     /// One of them is not as this version writes it.

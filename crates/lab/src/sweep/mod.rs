@@ -13,7 +13,7 @@
 //! | `waits`, `scenarios` | a unit to its rows |
 //! | `kept` | which rows belong to a unit, and a unit to a shard; rows to what is missing, and to what cells say |
 //!
-//! What the rows say is told by [`punctual_record::sweep`].
+//! The verdict on the rows is in [`punctual_record::sweep`].
 
 mod kept;
 mod read;
@@ -46,7 +46,7 @@ pub struct Plan {
     by_key: BTreeMap<u64, usize>,
 }
 
-/// What runs in a unit.
+/// The content of a unit.
 #[derive(Clone, Debug)]
 enum What {
     Strategies(Strategies),
@@ -66,7 +66,7 @@ struct Strategies {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Seeds {
     first: u64,
-    /// So many at least, and at most.
+    /// The least and the greatest number.
     least: u64,
     most: u64,
     /// An interval that reaches to either side by at most so large a part of the median

@@ -265,7 +265,7 @@ impl Plan {
     }
 }
 
-/// What runs, what judges it, and the names of the scenarios.
+/// The content, the measure, and the names of the scenarios.
 fn what(table: &Table<'_>, find: Find<'_>) -> Result<(What, By, Vec<Value>), Flaw> {
     let only_for = |keys: &[&str], other: &str| {
         let given = keys.iter().find_map(|key| table.find(key));

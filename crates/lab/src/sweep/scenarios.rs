@@ -44,7 +44,7 @@ const COLUMNS: [Column; 16] = [
     ("power_w", |m| ScenarioComputer::of(m)?.power_w),
 ];
 
-/// So many of them are of threads.
+/// The number of them that are of threads.
 const OF_THREADS: usize = 10;
 
 fn late(m: &Measurement) -> Option<&Late> {
@@ -131,7 +131,7 @@ pub(super) fn run(plan: &Plan, scenario: &Scenario, unit: &Unit) -> Result<Vec<R
     Ok(vec![])
 }
 
-/// What was seen of threads in a phase.
+/// The observations of threads in a phase.
 struct Seen {
     phase: String,
     /// Each figure with each seed that has it.

@@ -131,7 +131,7 @@ fn shards_are_all_of_it_and_share_nothing() {
     assert!(sizes.iter().all(|size| *size > 0), "{sizes:?}");
     all.sort_unstable();
     assert_eq!(all, (0..16).collect::<Vec<_>>());
-    // What another version would have to be given a reason for.
+    // Another version would need a reason to change this.
     assert_eq!(kept::written(kept::hash("punctual")), "5ddebf44209ce015");
     // It is a hash of the seed too.
     let other = read(&STRATEGIES.replace("first = 3", "first = 4")).unwrap();

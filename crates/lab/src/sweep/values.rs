@@ -112,7 +112,7 @@ fn number(field: &Field<'_>) -> Result<f64, Flaw> {
         .ok_or_else(|| field.flaw(format!("`{}` must be a number here", field.key)))
 }
 
-/// What a parameter is written as for a model.
+/// The text of a parameter for a model.
 pub(super) fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

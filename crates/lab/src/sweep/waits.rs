@@ -18,7 +18,7 @@ use crate::experiments::hog;
 use crate::regimes::Regime;
 use crate::replay::Course;
 
-/// What a strategy did with one seed.
+/// The result of a strategy with one seed.
 struct Taken {
     round: Round,
     late_ns: Vec<i64>,
@@ -58,7 +58,7 @@ pub(super) fn check(of: &Strategies, unit: &Unit) -> Result<(), String> {
 
 pub(super) fn run(plan: &Plan, of: &Strategies, unit: &Unit) -> Result<Vec<Row>, String> {
     let world = World::of(of, unit)?;
-    // What has no weight is the same at each.
+    // A strategy without a weight is the same at each.
     let mut known: BTreeMap<(String, u64), Rc<Taken>> = BTreeMap::new();
     let mut rows = Vec::new();
     for weight in &of.weights {
@@ -94,7 +94,7 @@ struct World {
     model: Model,
     regime: Regime,
     waits: (usize, usize),
-    /// Those that compute beside them.
+    /// The computing threads beside them.
     hogs: Vec<Op>,
 }
 

@@ -79,7 +79,7 @@ impl Rule {
         }
     }
 
-    /// What follows the rule.
+    /// The model that follows the rule.
     pub fn model(&self) -> &Model {
         &self.model
     }
@@ -198,7 +198,7 @@ fn windows(situation: &Situation) -> Result<Rule, NoRule> {
     })
 }
 
-/// What rounds requests, and the request from which the stated interval came.
+/// The rounding of requests, and the request from which the stated interval came.
 ///
 /// An interval in whole requests is as stated. Less than the least request is
 /// that request, rounded down by the clock (0.4992 ms, AMD; 0.496 ms, Intel);
@@ -238,7 +238,7 @@ pub(crate) fn stated_interval(model: &Model, request: Nanos) -> Result<Nanos, St
 
 fn another_process_asks(interval: Nanos) -> Op {
     let asks = Op::Set(Setting::request(interval));
-    // Nobody signals it: the request stands to the end.
+    // No one signals it: the request lasts to the end.
     let ops = vec![asks, Op::Await(Event(u32::MAX))];
     Op::spawn(SpawnKind::Process, "asks", ops)
 }
@@ -381,8 +381,8 @@ pub(crate) mod tests {
         assert!(!name(&situation).contains("preempt="));
     }
 
-    /// Who computes in a quota of a fifth is stopped for four fifths of the time; who sleeps
-    /// is not.
+    /// In a quota of a fifth a computing thread is throttled for four fifths of the time; a
+    /// sleeping one is not.
     #[test]
     fn what_is_predicted_knows_the_quota() {
         let took = |situation: &Situation| {

@@ -56,7 +56,7 @@ fn real_time() -> Option<Result<(), String>> {
     Some(answer.map_err(|why| why.to_string()))
 }
 
-/// Whose timers those of this host are.
+/// The system whose timers this host has.
 pub(crate) fn system(host: &HostFacts) -> System {
     match (std::env::consts::OS, &host.wine) {
         ("linux" | "android", _) => System::Linux,
@@ -67,7 +67,7 @@ pub(crate) fn system(host: &HostFacts) -> System {
     }
 }
 
-/// What one reading of the clock takes: the least of a few means.
+/// The cost of reading the clock: the least of a few means.
 fn clock_read_cost() -> Nanos {
     const READINGS: u64 = 1_000;
     let mean = |_| {

@@ -1,5 +1,5 @@
-//! What the simulated computers are held against: rules and figures that
-//! others documented or measured, one row each.
+//! The validation of simulated computers against documented or measured rules and figures, one row
+//! each.
 //!
 //! The rows are data: the files of `scenarios/validation`, whose README says
 //! how one is written. Each row runs programs on a model and compares what came
@@ -34,17 +34,16 @@ pub struct Row {
     pub id: String,
     /// The rule, in a few words.
     pub rule: String,
-    /// What is done.
+    /// The input.
     pub input: String,
-    /// What comes of it according to the source.
+    /// The result according to the source.
     pub expected: String,
     /// How far from that is still the same.
     pub tolerance: String,
-    /// What the expectation rests on.
+    /// The ground of the expectation.
     pub kind: Evidence,
-    /// What of the model or of the program was taken from the very figure that
-    /// it is held against: that such a row holds says that the rule can make
-    /// this figure, not that it foretells it.
+    /// The parameter that was taken from the very figure of the row: such a row shows that the
+    /// rule can make this figure, not that it predicts it.
     pub fitted: Option<String>,
     /// Where the expectation comes from, with the short names of [`sources`].
     pub source: String,
@@ -56,12 +55,12 @@ pub struct Row {
     runs: Vec<Run>,
 }
 
-/// What an expectation rests on.
+/// The grounds of an expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Evidence {
     /// The vendor's documentation or source.
     Documented,
-    /// Somebody else's measurement.
+    /// A measurement by others.
     Measured,
     /// A consequence of a rule that agrees with data.
     Inferred,
@@ -141,10 +140,10 @@ impl Run {
     }
 }
 
-/// What came of a row.
+/// The result of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What the model did.
+    /// The result of the model.
     pub got: String,
     /// Whether that is what was expected, within the tolerance.
     pub holds: bool,
@@ -222,7 +221,7 @@ const PRECISE: StrategySpec = StrategySpec::Precise {
 /// The lengths of the experiment for which a nap is never too long.
 const SLEPT_MS: [u64; 5] = [10, 15, 20, 30, 50];
 
-/// What chance does to a nap differs from draw to draw.
+/// The effect of chance on a nap differs from draw to draw.
 const DRAWS: u64 = 10;
 
 /// How the errors of the accurate-sleep article's *preciseSleep* grow with the scheduler period: the

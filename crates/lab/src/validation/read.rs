@@ -26,7 +26,7 @@ macro_rules! files {
     };
 }
 
-/// What the rows share: their sources, and their words.
+/// The shared parts of rows: their sources, and their words.
 const SHARED: (&str, &str) = files!["shared"][0];
 
 const ROWS: [(&str, &str); 8] = files![
@@ -40,8 +40,7 @@ const ROWS: [(&str, &str); 8] = files![
     "computers",
 ];
 
-/// What is written as a string among the steps of a row, beside what is so in a
-/// scenario.
+/// The steps of a row that are written as a string, besides those of a scenario.
 const MARKS: &[(&str, Op)] = &[("record", Op::Record), ("phase", Op::Phase)];
 
 /// All rows, in the order of their names.
@@ -69,7 +68,7 @@ fn rows_of((name, text): (&str, &'static str), words: &Words<'_>) -> Result<Vec<
     Ok(rows.unwrap_or_default())
 }
 
-/// What the short names of sources in the rows stand for.
+/// The full text of the sources' short names.
 ///
 /// # Errors
 /// None in a release: the tests read all files.
@@ -205,7 +204,7 @@ fn names(expect: &Expect, id: &str) -> bool {
     words.any(|word| word == id)
 }
 
-/// What short forms stand for.
+/// The full text of short forms.
 #[derive(Clone, Default)]
 struct Words<'t> {
     steps: BTreeMap<&'t str, &'t DeArray<'t>>,
@@ -215,7 +214,7 @@ struct Words<'t> {
 type Value<'t> = Spanned<DeValue<'t>>;
 
 impl<'t> Words<'t> {
-    /// Those of a table, in which texts are strings and steps are lists.
+    /// The words of a table, in which texts are strings and steps are lists.
     fn of(table: &Field<'t>) -> Result<Self, Flaw> {
         let mut words = Self::default();
         for field in table.table()?.fields() {
@@ -336,7 +335,7 @@ impl<'t> Words<'t> {
 mod tests {
     use super::*;
 
-    /// What is wrong with a row that has these lines besides those that it needs.
+    /// The error of a row that has these lines besides the necessary ones.
     fn wrong(lines: &str) -> String {
         let text = format!(
             "[[row]]\nid = \"V01\"\nrule = \"r\"\ninput = \"i\"\nexpected = \"e\"\nkind = \"measured\"\n\

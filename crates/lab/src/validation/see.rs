@@ -1,4 +1,4 @@
-//! What a row looks at, and what it is held to.
+//! The observed figures of a row, and their bounds.
 
 use punctual_core::Nanos;
 use punctual_program::machine::{Section, ThreadObservations};
@@ -26,7 +26,7 @@ pub(super) struct See {
     /// Which section of it, which is a phase if phases are all that begins one;
     /// the last, if there is none.
     section: Option<usize>,
-    /// What this takes from each value.
+    /// The amount that this subtracts from each value.
     less: Less,
     /// How many of the first values do not count.
     skip: usize,
@@ -46,7 +46,7 @@ pub(super) struct See {
     within: Option<String>,
 }
 
-/// What there is to see.
+/// The things to observe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     /// How long sleeps and waits last, from the call to the end.
@@ -59,7 +59,7 @@ enum What {
     Frame,
     /// How many a second end.
     Wakes,
-    /// What is read of the OS.
+    /// A reading of the OS.
     Reading(Probe),
     /// Settings that the OS refused, section by section.
     Denied,
@@ -74,7 +74,7 @@ enum What {
     Turns,
 }
 
-/// What is made of the values.
+/// The statistics of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stat {
     /// All of them, shown as the least and the most.
@@ -102,10 +102,10 @@ enum Less {
     Figure(usize),
 }
 
-/// What each of the values should be.
+/// The bounds of each value.
 #[derive(Clone, Debug)]
 enum Held {
-    /// Whatever they are.
+    /// No bounds.
     ToNothing,
     To(Target),
     /// Exactly these, in order.
@@ -113,7 +113,7 @@ enum Held {
     ToState(String),
 }
 
-/// What was seen.
+/// The observed figure.
 #[derive(Debug, Default)]
 pub(super) struct Figure {
     pub(super) values: Vec<i64>,
@@ -158,8 +158,7 @@ impl What {
         others.into_iter().chain(readings)
     }
 
-    /// What its values are in; those of rates are in tenths, those of shares in
-    /// thousandths.
+    /// The unit of its values; rates are in tenths, shares in thousandths.
     fn unit(self) -> Option<Unit> {
         match self {
             Self::Wakes => Some(Unit::PerSecond),
@@ -273,7 +272,7 @@ impl See {
         })
     }
 
-    /// What it looks at, in order.
+    /// The observed values, in order.
     fn values(&self, seen: &Seen) -> Result<Vec<i64>, Refusal> {
         let thread = named(&seen.observations, &self.of)?;
         let section = || self.section(thread);
@@ -396,7 +395,7 @@ impl See {
     }
 }
 
-/// What came of one program.
+/// The result of one program.
 struct Seen {
     observations: Observations,
     trace: Option<Trace>,

@@ -1,4 +1,4 @@
-//! What is known of a wait that ended too late.
+//! The cause of a late wait.
 
 use std::collections::VecDeque;
 
@@ -33,8 +33,8 @@ pub(super) fn due(hiccup: &Hiccup) -> Nanos {
 /// The first cause whose counter covers at least half of the lateness: a quota, then
 /// waiting for a CPU, which is counted to the nanosecond, before stolen time. That is
 /// counted in steps of 10 ms, so it says nothing of a lateness below half of a step.
-/// Whoever a quota stops waits for a CPU too; where that is known to be shorter, the
-/// quota stopped the group at another time between the readings.
+/// A throttled thread waits for a CPU too. If that wait is known to be shorter, the quota
+/// throttled the group at another time between the readings.
 pub(super) fn cause(hiccup: &Hiccup) -> Cause {
     let covers = |ns: Option<u64>| ns.is_some_and(|ns| ns.saturating_mul(2) >= hiccup.late_ns);
     if covers(hiccup.throttled_ns) && (hiccup.queued_ns.is_none() || covers(hiccup.queued_ns)) {
@@ -96,7 +96,7 @@ impl Readings {
         self.all.back().map(|(at, _)| *at)
     }
 
-    /// What was counted in all, and in which time.
+    /// The total count, and the time of counting.
     pub(super) fn total(&self) -> Option<(Nanos, Nanos)> {
         let ((began, first), (at, last)) = (self.first?, *self.all.back()?);
         Some((last - first, at - began))
@@ -107,10 +107,9 @@ impl Readings {
         self.has_fallen
     }
 
-    /// What was counted around the time from `due` to `woke`: from the last
-    /// reading before it to the first after which nothing of it can be missing,
-    /// or to the last one there is; and the time between the two. `None` if nothing was read
-    /// before it.
+    /// The count around the time from `due` to `woke`, and the time it covers: from the last
+    /// reading before it to the first that contains all of it, or to the last one. `None` without
+    /// a reading before it.
     pub(super) fn around(&self, due: Nanos, woke: Nanos) -> Option<(Nanos, Nanos)> {
         let before = self.all.iter().rev().find(|(at, _)| *at <= due)?;
         let after = self.all.iter().find(|(at, _)| *at >= woke + SETTLES);
@@ -147,7 +146,7 @@ mod tests {
             (20_000, Some(0), Some(10), Cause::Stolen),
             (20_001, Some(0), Some(10), Cause::Unknown),
             (1_000, Some(900), Some(10), Cause::Queued),
-            // What is less than half a step cannot be told from nothing.
+            // Less than half a step cannot be told from nothing.
             (5_000, None, Some(10), Cause::Stolen),
             (4_999, None, Some(10), Cause::Unknown),
             // Neither of two halves of a cause is one.

@@ -43,7 +43,7 @@ pub struct Wake {
     pub due: Nanos,
     /// How much later the thread read the clock.
     pub late: Nanos,
-    /// What was counted of the thread by then.
+    /// The counts of the thread by then.
     pub counts: Counts,
 }
 
@@ -88,7 +88,7 @@ impl Seen {
 /// counts would hardly sleep.
 pub const PERIODS: RangeInclusive<Nanos> = Nanos::from_us(50)..=Nanos::from_secs(60);
 
-/// What is watched.
+/// The settings of a watch.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// How often a wait is due.
@@ -136,7 +136,7 @@ fn threshold_above(added: Nanos) -> Nanos {
 /// at the finest interval there is.
 const HIGH_RESOLUTION_INTERVAL: Nanos = Nanos::from_us(500);
 
-/// What the rule may add to a wait without anything being wrong.
+/// The lateness that the rule may add to a normal wait.
 fn added_by_the_rule(method: Method) -> Nanos {
     let granted = Sleeper::new().prepare(method).unwrap_or(method);
     match granted {
@@ -147,8 +147,8 @@ fn added_by_the_rule(method: Method) -> Nanos {
     }
 }
 
-/// What `watcher` saw, by `tally`. `date` writes the instant that lies so long
-/// after the beginning of the watch.
+/// The measurement by `tally` of the waits of `watcher`. `date` writes the instant at a given time
+/// after the start of the watch.
 pub fn measurement(
     settings: &Settings,
     watcher: &Watcher,

@@ -1,4 +1,4 @@
-//! What many wakes come to.
+//! The tally of many wakes.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -19,10 +19,10 @@ pub const BUCKETS_US: [u64; 16] = [
     1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000,
 ];
 
-/// So many hiccups are kept; more are counted.
+/// The number of hiccups that are kept; more are only counted.
 const KEPT: usize = 10_000;
 
-/// So many of those who ran meanwhile are told of.
+/// The number of other processes that are named.
 const OTHERS: usize = 4;
 
 /// The statistics of a watch. It is told of wakes and of stolen time, in the
@@ -47,10 +47,10 @@ pub struct Tally {
     first: Counts,
     last: Counts,
     readings: Readings,
-    /// What is counted of a quota that there is.
+    /// The counts of a quota, if there is one.
     throttled: Readings,
     quota: Option<CpuQuota>,
-    /// Who else ran on the CPU, and by when.
+    /// The other processes on the CPU, with their times.
     others: VecDeque<(Nanos, Vec<Ran>)>,
     /// Until when was looked at that, if somebody still does.
     pub(super) looked: Option<Nanos>,
@@ -87,7 +87,7 @@ impl Tally {
         }
     }
 
-    /// What became of the next deadlines.
+    /// Adds the next deadlines.
     pub fn add(&mut self, seen: &Seen) {
         match seen {
             Seen::Wake(wake) => self.wake(wake),
@@ -106,7 +106,7 @@ impl Tally {
         self.late(missed.given_up - last, count);
     }
 
-    /// So many deadlines, a period apart, of which the last was so late.
+    /// Adds `count` deadlines, a period apart, of which the last was so late.
     fn late(&mut self, last: Nanos, count: u64) {
         let (least_ns, step_ns) = (last.as_ns(), self.period.as_ns());
         let up_to = |bound_ns| steps_up_to(least_ns, step_ns, count, bound_ns);
@@ -153,8 +153,8 @@ impl Tally {
             self.unsettled.push_back(hiccup);
         }
         self.last = wake.counts;
-        // Nobody who is due later needs what was read before this wake, unless a
-        // hiccup before it is still to be settled.
+        // A later deadline does not need the readings before this wake, unless an earlier hiccup
+        // is still unsettled.
         let needed = self.unsettled.front().map_or(wake.woke(), cause::due);
         self.readings.forget_before(needed);
         self.throttled.forget_before(needed);

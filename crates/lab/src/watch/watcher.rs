@@ -34,7 +34,7 @@ pub struct Watcher {
     pub begun: Begun,
     cpu: Option<usize>,
     groups: CpuGroups,
-    /// Who had run by now, where looking is cheap.
+    /// The run times of all processes by now, where reading them is cheap.
     ran: Option<Runtimes>,
 }
 
@@ -81,7 +81,7 @@ impl Watcher {
         })
     }
 
-    /// Who else ran on the watched CPU since this was asked last. Now and then: looking
+    /// The processes that ran on the watched CPU since the last call. Only now and then: reading
     /// takes at most a fiftieth of the time of another CPU, or is given up.
     fn others(&mut self) -> Option<Vec<Ran>> {
         const SHARE: u64 = 50;
@@ -176,13 +176,13 @@ struct Shared {
 #[derive(Debug)]
 pub struct Begun {
     at: Tick,
-    /// What was counted of the thread before its first wait.
+    /// The counts of the thread before its first wait.
     pub counts: Counts,
     /// The OS call that waits.
     pub method: Method,
 }
 
-/// What the thread works on.
+/// The work of the thread.
 struct Job {
     settings: Settings,
     ring: Writer,
@@ -286,7 +286,7 @@ mod tests {
         }
     }
 
-    /// Whatever the host does meanwhile, each deadline was met or missed.
+    /// Each deadline is met or missed, whatever the host does.
     #[test]
     fn every_deadline_is_met_or_missed_or_lost() {
         let mut watcher = Watcher::start(&settings(200, Some(150)), &Stop::new()).unwrap();

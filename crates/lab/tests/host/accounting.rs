@@ -1,4 +1,4 @@
-//! What is observed, and where it is noted.
+//! Observations, and the sections that they belong to.
 
 use super::*;
 

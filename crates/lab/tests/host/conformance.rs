@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// What the suite finds on this computer, which anything may disturb: there is
-/// no bound on a spin, and nothing repeats.
+/// The violations on this computer, which other programs may disturb: there is no bound on a spin,
+/// and nothing repeats.
 fn violations(spec: StrategySpec, length: Nanos, waits: u64) -> Vec<Violation> {
     let trial = Trial {
         length,

@@ -1,4 +1,4 @@
-//! Who else had the CPUs, as it shows here.
+//! The other users of the CPUs, as this computer shows them.
 
 use std::process::{Command, Stdio};
 

@@ -107,8 +107,7 @@ fn all_threads_end_when_the_first_one_does() {
     assert!(!observed.interrupted);
 }
 
-/// What it starts says something, but not what it has observed; and nobody else
-/// would end the first thread.
+/// The child process answers, but not with observations; nothing else would end the first thread.
 #[test]
 fn a_process_that_fails_ends_the_experiment() {
     let tests = std::env::current_exe().unwrap();

@@ -1,4 +1,4 @@
-//! What this computer cannot do.
+//! The operations that this computer refuses.
 
 use super::*;
 

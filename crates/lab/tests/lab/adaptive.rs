@@ -15,10 +15,10 @@ const WEIGHTS: [f64; 3] = [1.0, 10.0, 100.0];
 const WARM_UP: u64 = 2_000;
 const WARM_UP_SECS: u64 = 2;
 const WAITS: u64 = 500;
-/// What costs less than this part more is tied.
+/// Costs within this factor are tied.
 const TIED: f64 = 1.01;
 
-/// What a wait takes on the average, in nanoseconds.
+/// The mean cost of a wait, in nanoseconds.
 #[derive(Clone, Copy)]
 struct Seen {
     cpu: f64,
@@ -156,7 +156,7 @@ fn it_finds_the_ticks_of_windows() {
     }
 }
 
-/// Who begins with what was kept knows what who kept it knew.
+/// A strategy that starts from kept knowledge knows as much as the one that kept it.
 #[test]
 fn what_was_learned_can_be_kept_in_a_file() {
     let program = loop_at(

@@ -13,7 +13,7 @@ mod yardsticks;
 use std::fs;
 use std::path::Path;
 
-/// What would tell one place from another.
+/// Names that would tell one machine from another.
 const PLACES: [&str; 7] = [
     "HostMachine",
     "SimMachine",

@@ -532,7 +532,7 @@ fn a_restless_machine_is_hardly_ever_told_apart_from_itself() {
     );
 }
 
-/// What the doctor finds depends on the machine; what it has tried does not.
+/// The findings of the doctor depend on the machine; its trials do not.
 #[test]
 fn the_doctor_measures_judges_and_tries() {
     let findings = punctual_lab::doctor::doctor(punctual_lab::doctor::Pace::Quick).unwrap();

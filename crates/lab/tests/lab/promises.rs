@@ -10,7 +10,7 @@ use punctual_sim::{Model, SimMachine};
 const WARM_UP: u64 = 10_000;
 const WAITS: u64 = 20_000;
 
-/// What came out after the warm-up.
+/// The result after the warm-up.
 struct Seen {
     late: f64,
     spun: f64,
@@ -106,7 +106,7 @@ fn spinning_is_kept_always() {
             for hz in [60, 1_000, 5_000] {
                 for (promise, share) in [("spin=5%", 0.05), ("late=20us/1%:spin=1%", 0.01)] {
                     let seen = run(model, hogs, promise, hz);
-                    // What was not spun for a second may be saved.
+                    // Time not spun for a second may be saved.
                     let saved = 1e9 / seen.passed.as_ns() as f64;
                     let most = share * (1.0 + saved) * 1.01;
                     assert!(

@@ -303,7 +303,7 @@ fn strategies_have_the_defaults_of_the_simulated_system() {
         r#"{ loop = [{ wait = "5ms", with = "fixed-margin" }] }"#,
         "",
     );
-    // What somebody says counts everywhere.
+    // An explicit choice counts everywhere.
     let said = "fixed-margin:method=sleep:margin=125us";
     let said = alone(
         &format!(r#"{{ loop = [{{ wait = "5ms", with = "{said}" }}] }}"#),
@@ -460,8 +460,8 @@ const LIMITS: Limits = Limits {
     samples: 5_000,
 };
 
-/// What the fuzzer has found, as far as it is kept: each file is read or
-/// refused, and what was read runs to an end or to a limit.
+/// The inputs that the fuzzer found and that were kept: each file is read or refused, and a file
+/// that was read runs to its end or to a limit.
 #[test]
 fn every_seed_is_read_or_refused_and_comes_to_an_end() {
     let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/scenario");

@@ -108,7 +108,7 @@ fn is_id(word: &str) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Those of page zeroing are checked where the page of articles is.
+/// The claims about page zeroing are checked beside the page of articles.
 #[test]
 fn each_claim_of_an_article_names_a_row() {
     let ids: BTreeSet<_> = all().into_iter().map(|row| row.id).collect();

@@ -1,4 +1,4 @@
-//! What comes of a small scenario, operation by operation.
+//! A small scenario compiled, operation by operation.
 
 use punctual_core::{Event, Method, Nanos, Rate, StrategySpec};
 use punctual_program::probe::{OsClock, Probe};

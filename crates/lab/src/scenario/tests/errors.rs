@@ -136,7 +136,7 @@ fn limits_are_kept() {
     );
 }
 
-/// What stands in line 5, as a step, and what is wrong with it.
+/// Steps in line 5, and their errors.
 const STEPS: &[(&str, &str)] = &[
     (
         r#"{ slep = "1ms" }"#,
@@ -359,7 +359,7 @@ const STEPS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What stands from line 8 on, as an expectation, and what is wrong with it.
+/// Expectations from line 8 on, and their errors.
 const EXPECTS: &[(&str, &str)] = &[
     (r#"of = "P""#, "line 7: an expectation needs `what`"),
     (

@@ -1,4 +1,4 @@
-//! What waiting costs where many threads wait on few CPUs, in virtual time.
+//! The cost of waiting where many threads wait on few CPUs, in virtual time.
 //!
 //! Each spin then keeps a CPU from threads whose waits end meanwhile. A waiter that takes its
 //! own lateness for a reason to spin more makes that worse for all.
@@ -10,7 +10,7 @@ use punctual_program::program::{Due, Op, SpawnKind, Subject};
 use punctual_program::{Machine, Program, Refusal};
 use punctual_sim::{Model, SimMachine};
 
-/// Who waits beside whom.
+/// A crowd of waiting threads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crowd {
     /// Threads of one process, or processes of one thread.
@@ -35,7 +35,7 @@ pub(crate) struct Waits {
 }
 
 impl Waits {
-    /// What one costs if lateness costs so many times as much as CPU time.
+    /// The cost of a wait at a weight of lateness relative to CPU time.
     pub(crate) fn cost(&self, weight: f64) -> f64 {
         self.cpu_ns + weight * self.late_ns
     }

@@ -1,4 +1,4 @@
-//! What spinning costs where others want the CPU, in virtual time.
+//! The cost of spinning where others want the CPU, in virtual time.
 //!
 //! There a spin is paid twice: it ends late, when somebody else has been given the
 //! CPU in the midst of it, and it uses up what lets the next nap end on time. A
@@ -14,7 +14,7 @@ use punctual_program::{Machine, Program, Refusal};
 use punctual_record::WEIGHTS;
 use punctual_sim::{Model, Random, SimMachine, Time};
 
-/// What became of the cycles of a loop.
+/// The cycles of a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Loaded {
     /// Waits that were made, of those that there were cycles for.
@@ -27,7 +27,7 @@ pub(crate) struct Loaded {
     pub(crate) trapped: f64,
 }
 
-/// What is more than a fifth of a CPU is no waiting any more.
+/// More than a fifth of a CPU is no longer waiting.
 const TRAPPED: f64 = 0.2;
 const LATE_MAX_NS: i64 = 1_000_000;
 
@@ -102,7 +102,7 @@ pub(crate) struct Beside {
     pub(crate) model: &'static str,
     /// How often it waits a second.
     pub(crate) hz: u64,
-    /// What a nanosecond of lateness costs, in nanoseconds of CPU time.
+    /// The cost of a nanosecond of lateness, in nanoseconds of CPU time.
     pub(crate) late_weight: f64,
     /// Its cost over theirs.
     pub(crate) over: f64,
@@ -127,8 +127,8 @@ const CONSTANT: [&str; 4] = [
 const SEEDS: u64 = 3;
 const SECONDS: u64 = 16;
 
-/// What `strategy`, in which `{w}` stands for the weight, costs beside a hog on Linux
-/// of some versions, at 60 Hz to 3 kHz, for each weight.
+/// The costs of `strategy`, in which `{w}` stands for the weight, beside a hog on some versions of
+/// Linux, at 60 Hz to 3 kHz, for each weight.
 ///
 /// # Errors
 /// It is no strategy.
@@ -229,7 +229,7 @@ struct Group {
 }
 
 impl Group {
-    /// What one nap takes of the CPU, and how much later than asked it ends.
+    /// The CPU time of one nap, and its overshoot.
     const NAP: u64 = 30_000;
     const OVERSHOOT: u64 = 40_000;
     const JITTER: u64 = 100_000;

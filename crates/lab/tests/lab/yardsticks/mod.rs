@@ -1,5 +1,6 @@
-//! What `adaptive` is held against: who knows the distributions of all overshoots, and
-//! what spins cost where others want the CPU. The example `replay` shows it whole.
+//! The yardsticks of `adaptive`: the informed waiter, which knows the distributions of all
+//! overshoots, and the cost of spins where others want the CPU. The example `replay` shows all of
+//! it.
 
 pub(crate) mod crowd;
 pub(crate) mod loaded;

@@ -1,5 +1,5 @@
-//! What strategies pay in virtual time, on recordings and on models, over what
-//! the informed waiter would.
+//! The costs of strategies in virtual time, on recordings and on models, over those of the
+//! informed waiter.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -141,7 +141,7 @@ impl Replayed {
         lengths.iter().map(each).sum::<f64>() / lengths.len() as f64
     }
 
-    /// What the strategy takes of a wait on the average.
+    /// The mean cost of a wait with the strategy.
     fn run(&self, model: &Model, spec: StrategySpec) -> Result<Taken, Refusal> {
         let program = self.course.program(spec, &[]);
         let mut taken = Taken::default();
@@ -157,7 +157,7 @@ impl Replayed {
     }
 }
 
-/// What a wait takes on the average.
+/// The mean cost of a wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Taken {
     /// CPU time.
@@ -181,17 +181,16 @@ pub(crate) struct Cell {
     /// Whether they are the first of a waiter's life, so that what they cost is
     /// mostly what it does not know yet.
     pub(crate) is_cold: bool,
-    /// What a nanosecond of lateness is worth.
+    /// The weight of a nanosecond of lateness.
     pub(crate) weight: f64,
-    /// What the informed waiter pays for a wait.
+    /// The cost of a wait for the informed waiter.
     pub(crate) least_ns: f64,
-    /// What each strategy does, in their order; `None` where the machine lacks
-    /// what it needs.
+    /// The cost of each strategy, in their order; `None` where the machine lacks what it needs.
     pub(crate) costs_ns: Vec<Option<f64>>,
 }
 
-/// What `strategies` pay on `model` in every regime, at each weight. In their
-/// texts `{w}` stands for the weight.
+/// The costs of `strategies` on `model` in every regime, at each weight. In their texts `{w}`
+/// stands for the weight.
 ///
 /// # Errors
 /// Nobody knows what naps cost there, or a text is not of a strategy.
@@ -242,7 +241,7 @@ pub(crate) fn cells(model: &Model, strategies: &[String]) -> Result<Vec<Cell>, S
 }
 
 impl Cell {
-    /// What strategy number `strategy` pays over the informed waiter.
+    /// The cost of strategy number `strategy` over the informed waiter.
     pub(crate) fn over_informed(&self, strategy: usize) -> Option<f64> {
         Some((*self.costs_ns.get(strategy)?)? / self.least_ns)
     }
