@@ -122,8 +122,8 @@ pub(crate) fn parse() -> Result<Command, ExitCode> {
         .map_err(|error| ExitCode::from(answer(&error)))
 }
 
-/// What there is to type. Help is as wide as the terminal, but lines of more
-/// than 100 columns are hard to read.
+/// The definition of the command line. Help is as wide as the terminal, but lines of more than 100
+/// columns are hard to read.
 pub(crate) fn definition() -> Definition {
     let is_seen = std::io::stdout().is_terminal() || std::io::stderr().is_terminal();
     let mut whole = Cli::command();
@@ -166,7 +166,7 @@ fn one_line(error: &clap::Error) -> String {
     });
     let advice = match (meant, error.kind()) {
         (Some(name), _) => format!("; did you mean `{name}`?"),
-        // What is wrong with a value says what is right.
+        // The error of a value names the right ones.
         (None, ErrorKind::ValueValidation) => return with_guess(first.join(" ")),
         (None, _) => "; try --help".to_owned(),
     };

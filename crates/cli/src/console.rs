@@ -1,4 +1,4 @@
-//! What the user is told: results on standard output, all else on standard error.
+//! The output for the user: results on standard output, all else on standard error.
 
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};

@@ -109,7 +109,7 @@ fn examined(args: &DoctorArgs) -> Result<Done> {
     delivered
 }
 
-/// What a shared Run has in it.
+/// The contents of a shared Run.
 const SHARED: &str = "the measurements with all samples, the diagnosis, OS and kernel release, CPU model, hypervisor \
                       and timer settings; no names of hosts or users, no paths";
 
@@ -136,7 +136,7 @@ fn options(args: &DoctorArgs) -> Vec<String> {
     options.into_iter().flatten().collect()
 }
 
-/// What its help begins with.
+/// The start of its help.
 pub(crate) const ABOUT: &str = "\
 Says why waits are late here: which timer rule is in force for this process and which facts decide that, what the rule \
 predicts for waits of 1 ms and 16.67 ms, what was measured, whether the two agree, and what can be done.

@@ -49,14 +49,14 @@ fn set_slack(wanted: Nanos) -> Result<()> {
     Ok(())
 }
 
-/// What its help begins with.
+/// The start of its help.
 pub(crate) const ABOUT: &str = "\
 Start a program with a timer slack or a priority of its own. Linux; --priority alone also on macOS.
 
 The program takes the place of punctual: same process, same files, its own exit code. Slack and, on Linux, priority go to \
 every thread and process that it starts, unless they change theirs. Takes no time.";
 
-/// What its help ends with.
+/// The end of its help.
 pub(crate) const AFTER: &str = "\
 Priorities on Linux: background is nice 19, utility nice 10, normal nice 0, interactive nice -10, real-time SCHED_FIFO \
 with priority 1. The last two take root, or `ulimit -e` and `ulimit -r`.

@@ -25,7 +25,7 @@ pub(crate) struct Target {
 enum Place {
     /// Standard output, by whatever name.
     Stdout,
-    /// What takes what is written as it comes: a pipe, a terminal, a device.
+    /// A pipe, a terminal or a device, which takes the output as it comes.
     Through(File),
     /// A file, and the one that it replaces.
     File(PathBuf, Option<Metadata>),
@@ -64,10 +64,10 @@ impl Input {
     }
 }
 
-/// What standard input and standard output are called where a file could be named.
+/// The name for standard input and standard output where a file could be named.
 pub(crate) const STANDARD: &str = "-";
 
-/// What the names of unfinished files begin and end with.
+/// The start and end of the names of unfinished files.
 const UNFINISHED: [&str; 2] = [".punctual-", ".unfinished"];
 
 /// How long a named pipe may be without a reader: who starts both programs does
@@ -77,11 +77,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 impl Target {
     /// Makes sure that `path` can be written to.
     ///
-    /// What is no file is opened now, and written to as it is. What is a file
-    /// stays until [`Target::write`], which puts another in its place: with its
-    /// mode, and its owner as far as that is allowed; but its other names, where
-    /// it has hard links, keep what was there. A symbolic link stays one, whether
-    /// it leads to something or not.
+    /// An output that is not a file is opened now, and written to as it is. A file stays until
+    /// [`Target::write`], which puts another in its place: with its mode, and its owner as far as
+    /// that is allowed; but its other names, where it has hard links, keep the old contents. A
+    /// symbolic link stays one, whether it leads to something or not.
     ///
     /// Unfinished files that a killed process left beside it are removed.
     ///
@@ -266,7 +265,7 @@ fn take_after(file: &File, before: &Metadata) -> std::io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt, fchown};
-        // Who may not give it to another user may give it to another group.
+        // A user who may not give it to another user may give it to another group.
         let _ = fchown(file, None, Some(before.gid()));
         let _ = fchown(file, Some(before.uid()), None);
     }
@@ -305,7 +304,7 @@ pub(crate) fn text(path: &Path, longest: u64) -> Result<String> {
     }
 }
 
-/// What an input is called.
+/// The name of an input.
 pub(crate) fn name(path: &Path) -> String {
     match path == Path::new(STANDARD) {
         true => "standard input".to_owned(),

@@ -10,10 +10,10 @@ use punctual_zero::probe;
 
 use crate::{Done, stop};
 
-/// What makes this command one process of an experiment, and no user types.
+/// The hidden argument that makes this command one process of an experiment.
 const RUN_PROGRAM: &str = "run-program";
 
-/// What makes it one process of those that allocate pages.
+/// The hidden argument that makes it one of the processes that allocate pages.
 const RUN_PAGES: &str = "run-pages";
 
 /// This computer, to be stopped by `stop`: with the peers, and with processes,
@@ -62,7 +62,7 @@ fn run_pages() -> Result<Done> {
 
 fn served(served: std::io::Result<()>) -> Result<Done> {
     match served {
-        // Whoever started it is gone, before it had said all, or since.
+        // The parent process is gone: before it had sent everything, or since.
         Err(why) if matches!(why.kind(), ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof) => {
             Ok(Done::Interrupted)
         }

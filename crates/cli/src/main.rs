@@ -97,7 +97,7 @@ enum Done {
 }
 
 impl Done {
-    /// What it is by whether all is as it should be.
+    /// The exit code by whether everything is right.
     fn of(is_right: bool) -> Self {
         match is_right {
             true => Self::Whole,
@@ -105,7 +105,7 @@ impl Done {
         }
     }
 
-    /// What it is by the outcomes of rules; what fails counts more than what was not judged.
+    /// The exit code by the outcomes of rules; a failure counts more than an inconclusive rule.
     fn by(outcomes: impl IntoIterator<Item = RuleOutcome>) -> Self {
         outcomes
             .into_iter()
@@ -116,7 +116,7 @@ impl Done {
             })
     }
 
-    /// What it is unless the user ended it.
+    /// The exit code unless the user ended it.
     fn unless(is_ended: bool) -> Self {
         match is_ended {
             true => Self::Interrupted,

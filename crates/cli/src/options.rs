@@ -78,7 +78,7 @@ impl Place {
     }
 }
 
-/// What of the results is printed, and where they go besides the terminal.
+/// The printed part of the results, and their destinations besides the terminal.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Output {
     /// Print all tables instead of the answer
@@ -117,7 +117,7 @@ pub(crate) enum Color {
 }
 
 impl Output {
-    /// What is printed of a run: its answer, where there is one to be had, or else all.
+    /// The printed part of a run: its answer, if there is one, or else all.
     pub(crate) fn of<R: Report>(&self, run: &Run<R>) -> String {
         let verdict = punctual_report::verdict(run);
         self.shown(verdict, || punctual_report::text(run), || R::sections(run))

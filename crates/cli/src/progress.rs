@@ -125,7 +125,7 @@ impl Course {
         self.begun += 1;
     }
 
-    /// What is left, in words, at the pace so far; nothing before there is one.
+    /// The remaining time in words, at the pace so far; empty before there is one.
     fn left(&self, elapsed: Duration) -> String {
         let done = self.done + self.within;
         if done.is_zero() {

@@ -15,7 +15,7 @@ use crate::compare::AnyRow;
 use crate::files::{self, Target};
 use crate::{Done, say, stop};
 
-/// What its help begins with.
+/// The start of its help.
 pub(crate) const ABOUT: &str = "\
 Write one HTML file with answers, figures and tables, to mail or to keep.
 
@@ -53,7 +53,7 @@ pub(crate) struct ReportArgs {
     open: bool,
 }
 
-/// What is measured where no Runs are given.
+/// The measurements where no Runs are given.
 const SET: [&str; 7] = [
     "doctor --quick",
     "bench --quick",
@@ -104,7 +104,7 @@ fn of_files(paths: &[PathBuf]) -> Result<Page> {
     let names: Vec<String> = paths.iter().map(|path| files::name(path)).collect();
     let texts = paths.iter().map(|path| files::text(path, files::LONGEST));
     let texts: Vec<String> = texts.collect::<Result<_>>()?;
-    // Whose folders they are in is nobody's business.
+    // The folders of the files are private.
     let shown = paths.iter().map(|path| path.file_name());
     let shown = shown.map(|name| visible(&name.unwrap_or_default().to_string_lossy()).into_owned());
     let shown: Vec<String> = shown.collect();
@@ -117,7 +117,7 @@ fn of_files(paths: &[PathBuf]) -> Result<Page> {
     let all = shown.iter().map(String::as_str).zip(&all);
     let all: Vec<(&str, &Run<AnyRow>)> = all.collect();
     let mut compared = Comparison::of(&all);
-    // What only one of them has is told of it already.
+    // A row of only one Run is shown in its own section.
     compared
         .rows
         .retain(|row| row.cells.iter().flatten().count() > 1);
@@ -166,7 +166,7 @@ fn measured() -> Result<(Page, Done)> {
             Ok(text) => {
                 match add(&mut page, &text) {
                     Ok(_) => any = true,
-                    // What others have measured is not lost for it.
+                    // Measurements of the others are not lost for it.
                     Err(why) => page.note(&format!("punctual {line}: {why}.")),
                 }
                 std::fs::remove_file(&run)

@@ -171,7 +171,7 @@ fn query() -> Result<Resolution> {
     })
 }
 
-/// What its help begins with.
+/// The start of its help.
 pub(crate) const ABOUT: &str = "\
 Show and ask for the timer interval: the time between two clock interrupts, on which waits end. Windows only.
 
@@ -179,7 +179,7 @@ The shortest interval that any process asks for is in force, and since Windows 1
 get it. So what `hold` and `cycle` ask for changes the waits of older Windows, what timeGetTime shows, and the power that \
 the computer takes; not the waits of other programs on newer Windows.";
 
-/// What its help ends with.
+/// The end of its help.
 pub(crate) const AFTER: &str = "\
 A request ends with its process, however that ends.
 

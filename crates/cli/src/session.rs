@@ -1,5 +1,5 @@
-//! What commands that measure have in common: the machine they measure on, how
-//! they say what they are about to do, and where their results go.
+//! The common parts of commands that measure: the machine, the announcement, and the destinations
+//! of the results.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -45,7 +45,7 @@ pub(crate) fn host_facts() -> MachineFacts {
 pub(crate) struct Measured {
     pub(crate) machine: Box<dyn Machine>,
     pub(crate) facts: MachineFacts,
-    /// Who sees what else happens meanwhile; on a simulated computer nobody.
+    /// The witness of other activity meanwhile; `None` on a simulated computer.
     pub(crate) witness: Option<Witness>,
 }
 

@@ -14,8 +14,8 @@ use crate::stop::{Each, End, HowLong, until};
 use crate::values::number;
 use crate::{Done, print, session};
 
-/// What `cycle` holds in turn: the least there is, the usual, and what makes
-/// sleeps of a millisecond late by more and more of it.
+/// The values of `cycle` in turn: the least, the usual, and ever larger ones that make sleeps of a
+/// millisecond late.
 const STEPS: [Nanos; 7] = [
     Nanos::new(1),
     Nanos::from_us(50),
@@ -104,7 +104,7 @@ impl Held {
         done.map_err(Error::msg)
     }
 
-    /// What was asked for, and for how many threads it is in force.
+    /// The requested slack, and the number of threads for which it is in force.
     fn in_words(&self, asked: Nanos) -> Result<String> {
         let (pid, now) = match self {
             Self::Own(_) => (None, own()),
@@ -150,7 +150,7 @@ fn threads(count: usize) -> String {
     }
 }
 
-/// What the kernel gives a thread that nobody changed (`INIT_TASK` in init/init_task.c).
+/// The kernel's default for a thread (`INIT_TASK` in init/init_task.c).
 const USUAL: Nanos = Nanos::from_us(50);
 
 /// How late that lets sleeps be, and a row for each slack that a thread has.
@@ -215,14 +215,14 @@ fn refuse_elsewhere() -> Result<()> {
     Err(anyhow!("timer slack is a Linux setting: {instead}"))
 }
 
-/// What its help begins with.
+/// The start of its help.
 pub(crate) const ABOUT: &str = "\
 Show and change timer slack: how much later than asked Linux may wake a thread. Linux only.
 
 Slack belongs to threads. A thread gives its own to every thread and process that it starts, 50 us unless somebody changed \
 it. It counts for sleeps, poll, select and futexes; not for timerfd, and not for real-time threads.";
 
-/// What its help ends with.
+/// The end of its help.
 pub(crate) const AFTER: &str = "\
 The threads of another process can be read and changed as root, or with CAP_SYS_NICE.
 

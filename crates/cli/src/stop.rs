@@ -20,7 +20,7 @@ use punctual_os::signals::{self, Ask};
 use crate::values::length;
 use crate::{console, files};
 
-/// What Ctrl-C requests.
+/// The stop that Ctrl-C requests.
 static STOP: OnceLock<Stop> = OnceLock::new();
 
 /// Is requested when the user wants an end.

@@ -197,7 +197,7 @@ pub(crate) fn seed(text: &str) -> Result<u64, String> {
 /// The name under which what was recorded on a real host is replayed.
 const RECORDED: &str = "recorded";
 
-/// What a Run has as the OS of a simulated computer.
+/// The OS of a simulated computer in a Run.
 const SIMULATED: &str = "simulated";
 
 /// How such a model is written.

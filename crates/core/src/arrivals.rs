@@ -15,12 +15,12 @@ use crate::time::Nanos;
 #[derive(Clone, Copy, Debug)]
 pub struct Arrivals {
     state: u64,
-    /// What the gaps so far were cut by, in 2^-32 ns, so that the mean is exact.
+    /// The rounding of the gaps so far, in 2^-32 ns, so that the mean is exact.
     cut: u32,
 }
 
 impl Arrivals {
-    /// Those of a seed.
+    /// The arrivals of a seed.
     pub const fn new(seed: u64) -> Self {
         Self {
             state: seed,

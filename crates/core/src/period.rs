@@ -61,7 +61,7 @@ impl Period {
         let ns = u128::from(self.whole) * u128::from(self.of) + u128::from(self.part);
         let cycles = u128::from(self.of) * 1_000_000_000;
         let common = greatest_common_divisor(cycles, ns);
-        // What it was made of has fit, and was no less.
+        // The original values fitted, and were no smaller.
         let fitting = |n: u128| u64::try_from(n / common).unwrap_or(u64::MAX);
         (fitting(cycles), fitting(ns))
     }
@@ -108,7 +108,7 @@ impl Period {
         }
     }
 
-    /// So many 2^-32 of a period, in 2^-32 ns.
+    /// The product of the period with `times` / 2^32, in 2^-32 ns.
     pub(crate) fn scaled(self, times: u64) -> u128 {
         let times = u128::from(times);
         times * u128::from(self.whole) + times * u128::from(self.part) / u128::from(self.of)
@@ -179,7 +179,7 @@ impl Rate {
         Self::from_fraction(1_000_000_000, period.as_ns())
     }
 
-    /// So many cycles in so many seconds.
+    /// The cycles, and the seconds that they take.
     #[cfg(feature = "serde")]
     pub(crate) fn fraction(self) -> (u64, u64) {
         (self.cycles, self.seconds)

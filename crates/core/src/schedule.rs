@@ -4,7 +4,7 @@ use crate::arrivals::Arrivals;
 use crate::period::Period;
 use crate::time::{Nanos, Tick};
 
-/// What becomes of slots that are due when a tick comes too late for them.
+/// How a late tick treats missed slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MissedTickBehavior {
@@ -84,7 +84,7 @@ struct Ahead<C> {
     arrivals: Arrivals,
 }
 
-/// So many random slots are looked at beforehand, one by one.
+/// The number of random slots that are examined beforehand, one by one.
 const LOOK: u64 = 1 << 20;
 
 /// The wait for a batch of slots.
@@ -111,19 +111,18 @@ pub struct Served<C> {
     pub missed: u64,
 }
 
-/// What became of all slots so far: those due are ticks, or missed, or owed, and none
-/// of them two.
+/// The counts of all slots so far. Each due slot is ticked, missed or owed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Books {
     /// Slots that have been due when the schedule was last looked at; one that was
     /// served before its time is one of them.
     pub due: u64,
-    /// Those that were served.
+    /// Slots that were served.
     pub ticks: u64,
-    /// Those that were given up.
+    /// Slots that were given up.
     pub missed: u64,
-    /// Those that are still to be served.
+    /// Slots that are still to be served.
     pub owed: u64,
     /// How often the schedule began anew or was moved: after a late tick under
     /// [`Delay`](MissedTickBehavior::Delay), by a nudge, a change of rate, a reset.
@@ -303,7 +302,7 @@ impl<C: Copy + Ord> Schedule<C> {
         self.seen = now;
     }
 
-    /// What becomes of slots from now on that a tick is too late for.
+    /// Sets how late ticks treat missed slots from now on.
     pub const fn set_behavior(&mut self, behavior: MissedTickBehavior) {
         self.behavior = behavior;
     }
@@ -486,9 +485,8 @@ mod tests {
         assert_eq!(whole_days.at.since(ms(1_001 * 86_400_000)), ntsc.whole());
     }
 
-    /// What the ticks after a stall of 5 s are for, and how many were missed. A
-    /// suspend during which the clock goes on is the same; where it stands still
-    /// there is nothing to make up for.
+    /// The slots of the ticks after a stall of 5 s, and the number missed. A suspend during which
+    /// the clock runs is the same; if the clock stands still there is nothing to catch up with.
     fn after_a_stall(behavior: MissedTickBehavior) -> (Vec<(u64, u64, u64)>, Books) {
         let mut schedule = schedule(behavior);
         let mut now = ms(0);
@@ -814,7 +812,7 @@ mod tests {
                 now = now + Nanos::from_secs(3);
             }
         }
-        // What lay ahead of a clock that goes back is counted anew.
+        // Slots ahead of a clock that goes back are counted anew.
         tick(&mut schedule, &mut (now + Nanos::from_secs(1)), Nanos::ZERO);
         recounts = schedule;
         recounts.ahead.due = 0;

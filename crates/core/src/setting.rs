@@ -1,5 +1,5 @@
-//! What a guard sets, and a program too: how much a thread matters, and what a
-//! process wants done with its requests.
+//! The settings of a guard or a program: the priority of a thread, and the treatment of a
+//! process's requests.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub enum Priority {
     /// Less than ordinary. macOS: QoS utility; Windows: below normal; Linux:
     /// nice 10.
     Utility,
-    /// What a thread has that nobody changed.
+    /// The default of a thread.
     #[default]
     Normal,
     /// The user waits for it. macOS: QoS user-interactive; Windows: above
@@ -24,7 +24,7 @@ pub enum Priority {
     RealTime,
 }
 
-/// What a process says of its requests for a timer interval.
+/// The treatment of a process's requests for a timer interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Throttling {

@@ -16,7 +16,7 @@ use crate::time::{Clock, Lateness, Nanos, Tick};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Event(pub u32);
 
-/// What a wait is for: an instant, and possibly an event that ends it sooner.
+/// The goal of a wait: an instant, and possibly an event that ends it sooner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Goal<C> {
     /// The instant before which the wait does not end.
@@ -59,7 +59,7 @@ impl<C: Clock> Limit<C> {
     }
 }
 
-/// What a strategy answers: the next thing to do.
+/// The answer of a strategy: the next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<C> {
     /// Give up the CPU in an OS call. The call may end late, and where the OS, a
@@ -114,7 +114,7 @@ pub enum Reason {
     Standstill,
 }
 
-/// What became of a step.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wake<C> {
     /// The length the step asked for.
@@ -169,7 +169,7 @@ pub trait Strategy<C: Clock> {
     fn next(&mut self, goal: &Goal<C>, turn: &Turn<C>) -> Step<C>;
 }
 
-/// What happened in one wait.
+/// The outcome of one wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Outcome {
@@ -221,7 +221,7 @@ impl<C: Clock> Wait<C> {
         self.step
     }
 
-    /// What it waits for.
+    /// The goal of the wait.
     pub fn goal(&self) -> Goal<C> {
         self.goal
     }
@@ -282,7 +282,7 @@ impl<C: Clock> Wait<C> {
         };
     }
 
-    /// What happened so far.
+    /// The outcome so far.
     #[inline]
     pub fn outcome(&self) -> Outcome {
         Outcome {

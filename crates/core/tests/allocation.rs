@@ -19,7 +19,7 @@ fn waiting_allocates_nothing() {
             let spec = StrategySpec::adaptive(weight).with_method(method);
             let mut waiter = spec.build();
             let mut os = Os::new(Regime::Good, Tick::from_ns(1_000_000_000), 1);
-            // What is regular about naps, if it may be anything, is made by the first.
+            // The first nap makes what the regularity of naps needs.
             let mut naps = os.wait(&mut waiter, Lengths::Any).outcome.naps;
             let allocated = measure(|| {
                 for i in 0..10_000 {

@@ -167,7 +167,7 @@ impl Bins {
         candidates.into_iter().nth(separate.unwrap_or(0))
     }
 
-    /// What lies in the bins up to that of `high`, and outside of them.
+    /// The samples in the bins up to that of `high`, and outside of them.
     fn new(scale: Scale, samples: impl Iterator<Item = (i64, u64)>, high: i64) -> Self {
         let last = scale.bin(high);
         let mut bins = Self {
@@ -260,8 +260,8 @@ const BINS: f64 = 24.0;
 /// Samples that differ by more than this factor are told apart by decades.
 const FACTOR: f64 = 20.0;
 
-/// What a logarithmic scale spans at most, so that one zero among milliseconds
-/// does not stretch it.
+/// The widest range of a logarithmic scale, so that one zero among milliseconds does not stretch
+/// it.
 const SPAN: f64 = 1e6;
 
 /// Where the bins of a decade begin: the preferred numbers of ISO 3, which are about
@@ -289,8 +289,8 @@ enum Scale {
         unit: units::Unit,
         decimals: usize,
     },
-    /// So many in each decade. Each ends where the next begins, and the last bound
-    /// is only an end.
+    /// A number of bins in each decade. Each ends where the next begins, and the last bound is
+    /// only an end.
     Decades { bounds_ns: Vec<f64>, each: usize },
 }
 
@@ -372,7 +372,7 @@ impl Scale {
         }
     }
 
-    /// What stands beside the bar of a bin.
+    /// The label beside the bar of a bin.
     fn label(&self, bin: usize) -> String {
         match self {
             Self::Even {
@@ -390,7 +390,7 @@ impl Scale {
         }
     }
 
-    /// What the bins are.
+    /// A description of the bins.
     fn in_words(&self) -> String {
         match self {
             Self::Even { width_ns, .. } => format!(
@@ -440,7 +440,7 @@ const TRACE: &str = ".";
 struct Line {
     label: String,
     count: u64,
-    /// What stands behind the bar.
+    /// The note behind the bar.
     note: String,
 }
 

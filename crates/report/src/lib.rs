@@ -1,4 +1,4 @@
-//! What punctual measured, for a person to read.
+//! The results of punctual, for people to read.
 //!
 //! Pure: a [`Run`](punctual_record::Run) goes in, text or SVG comes out, and
 //! the same run gives the same bytes. Nothing here looks at a terminal, a font

@@ -54,7 +54,7 @@ pub fn listed(lead: &str, list: &str) -> String {
     behind(lead, fill(items, room(lead)))
 }
 
-/// What a lead, which can be of a file and of any length, leaves of a line.
+/// The room that a lead leaves on a line; a lead can be from a file and of any length.
 fn room(lead: &str) -> usize {
     page().saturating_sub(width(lead))
 }
@@ -143,7 +143,7 @@ pub fn when(is_so: bool, words: impl FnOnce() -> String) -> String {
     if is_so { words() } else { String::new() }
 }
 
-/// So many of what has this name: `1 tick`, `2 ticks`.
+/// A count with its noun: `1 tick`, `2 ticks`.
 pub fn counted(n: u64, name: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{n} {name}{plural}")

@@ -37,7 +37,7 @@ pub(crate) fn of_several(run: &Run, name: &str) -> String {
     }
 }
 
-/// What the Run says of a scenario of that name.
+/// The Run's facts of the scenario of that name.
 pub(crate) fn described<'r>(run: &'r Run, name: &str) -> Option<&'r ScenarioFacts> {
     let mut all = run.beside.scenario.iter().chain(&run.beside.scenarios);
     all.find(|scenario| scenario.name == name)
@@ -60,7 +60,7 @@ pub(crate) fn title(run: &Run, name: &str) -> String {
     text
 }
 
-/// What the Run says of its scenario; nothing if it is of none.
+/// The heading of a Run of one scenario; nothing for other Runs.
 pub(crate) fn header(run: &Run) -> Option<String> {
     let scenario = run.beside.scenario.as_ref()?;
     let models = &run.beside.models;
@@ -89,7 +89,7 @@ pub(crate) fn header(run: &Run) -> Option<String> {
     Some(text)
 }
 
-/// What to look at, and where it is from.
+/// The question of the scenario, and its source.
 fn about(scenario: &ScenarioFacts) -> String {
     let mut text = String::new();
     if !scenario.about.is_empty() {

@@ -31,7 +31,7 @@ impl<E> Deref for Row<'_, E> {
     }
 }
 
-/// Those of one experiment, in their order.
+/// The measurements of one experiment, in their order.
 pub(crate) fn rows<'r, E: OfExperiment>(
     measurements: impl IntoIterator<Item = &'r Measurement>,
 ) -> Vec<Row<'r, E>> {
@@ -41,12 +41,12 @@ pub(crate) fn rows<'r, E: OfExperiment>(
         .collect()
 }
 
-/// Those of a run.
+/// The measurements of a run.
 pub(crate) fn of_run<E: OfExperiment>(run: &Run) -> Vec<Row<'_, E>> {
     rows(&run.results)
 }
 
-/// Those of a run with such deadlines.
+/// The measurements of a run with such deadlines.
 pub(crate) fn paced(run: &Run, deadlines: Deadlines) -> Vec<Row<'_, Pace>> {
     let mut rows = of_run::<Pace>(run);
     rows.retain(|row| row.of.deadlines == deadlines);
@@ -106,7 +106,7 @@ pub(crate) fn ascending<'r, E>(rows: &[Row<'r, E>], of: impl Fn(&E) -> f64) -> V
     groups.map(|(_, group)| group[0]).collect()
 }
 
-/// What some rows say, each once, from the smallest.
+/// The values of some rows, each once, from the smallest.
 pub(crate) fn values<E>(rows: &[Row<'_, E>], of: impl Fn(&E) -> f64) -> Vec<f64> {
     let mut values: Vec<f64> = rows.iter().map(|row| of(row.of)).collect();
     values.sort_by(f64::total_cmp);
@@ -119,7 +119,7 @@ pub(crate) fn phase(m: &Measurement) -> &str {
     m.experiment.phase().map_or("unknown", |at| &at.phase)
 }
 
-/// What a scenario ran on.
+/// The model that a scenario ran on.
 pub(crate) fn model(m: &Measurement) -> &str {
     m.experiment.on().unwrap_or("unknown")
 }
@@ -189,7 +189,7 @@ pub(crate) fn lengths(rounds: &[Row<'_, Timers>]) -> (Vec<i64>, Vec<Mode>) {
     (slept.into_iter().map(whole).collect(), modes)
 }
 
-/// Who else is on the CPU of a thread that yields, in words.
+/// The competitors of a yielding thread on its CPU, in words.
 pub(crate) fn background(of: &Yield) -> String {
     match of.competitors {
         0 => "alone".to_owned(),
@@ -219,7 +219,7 @@ pub(crate) fn rate(row: Row<'_, Pace>) -> String {
     }
 }
 
-/// So many a second, in words.
+/// A rate, in words.
 pub(crate) fn hertz(hz: f64) -> String {
     format!("{} Hz", units::plain(hz))
 }

@@ -1,4 +1,4 @@
-//! What a sweep says, in one screen.
+//! The results of a sweep, in one screen.
 
 use punctual_record::regimes::Verdict as Judged;
 use punctual_record::sweep::{By, Cell, LIMIT, Sweep};
@@ -9,10 +9,10 @@ use crate::{prose, select, units};
 
 const NEXT: &str = "Next: cells.csv has every cell; docs/sweeping.md has queries for DuckDB.";
 
-/// So many of what there may be more of, so that all fits a screen.
+/// The number of entries of each kind, so that all fits a screen.
 const SHOWN: usize = 4;
 
-/// What `sweep` says, with the `command` above it.
+/// The verdict of `sweep`, with the `command` above it.
 pub fn sweep_verdict(sweep: &Sweep, command: &str) -> Verdict {
     let mut verdict = match &sweep.by {
         By::Cost(judged) => of_costs(sweep, judged),

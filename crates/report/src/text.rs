@@ -10,20 +10,20 @@ use crate::tables::Section;
 use crate::verdict::{self, Verdict};
 use crate::{doctor, hiccup, prose, scenario, tables};
 
-/// What a run says; `None` where no rule knows what it was for.
+/// The answer of a run; `None` where no rule knows its purpose.
 pub fn verdict<R: Report>(run: &Run<R>) -> Option<Verdict> {
     R::verdict(run).map(|verdict| verdict::of_run(run, verdict))
 }
 
 /// Rows of which there are tables and figures.
 pub trait Report: RunRow {
-    /// What stands above the tables: who measured what, when and where.
+    /// The head above the tables: the author, machine and time of the measurement.
     fn head(run: &Run<Self>) -> String;
 
     /// The tables, and what they mean.
     fn sections(run: &Run<Self>) -> Vec<Section>;
 
-    /// What the run says, in one screen; `None` where no rule knows what it was for.
+    /// The answer of the run, in one screen; `None` where no rule knows its purpose.
     fn verdict(run: &Run<Self>) -> Option<Verdict>;
 
     /// The run without the names of what else ran and of folders, as far as its results have any.
@@ -32,7 +32,7 @@ pub trait Report: RunRow {
         run
     }
 
-    /// What the run has data for.
+    /// The figures for which the run has data.
     #[cfg(not(target_family = "wasm"))]
     fn figures(run: &Run<Self>) -> Vec<Figure>;
 
@@ -58,7 +58,7 @@ pub fn explained(run: &Run) -> String {
     with(run, tables::learned(&run.beside.learned))
 }
 
-/// Those of these whose title has one of these names in it, in whatever case.
+/// The sections whose title contains one of these names, in either case.
 ///
 /// # Errors
 /// None has one of them; the titles there are.
@@ -81,7 +81,7 @@ pub fn tables_named(mut sections: Vec<Section>, names: &[String]) -> Result<Stri
 
 /// The figures a run has data for.
 ///
-/// What lies beyond an axis is drawn at its end, and the caption says so.
+/// Values beyond an axis are drawn at its end, and the caption says so.
 #[cfg(not(target_family = "wasm"))]
 pub fn figures<R: Report>(run: &Run<R>) -> Vec<Figure> {
     R::figures(run)
@@ -210,7 +210,7 @@ fn scenarios(run: &Run, measurements: &[&Measurement]) -> Vec<Section> {
     sections
 }
 
-/// What made the run, and where; with what is unknown of its timers too if it `waits`.
+/// The head of the run; with the unknown facts of its timers if it `waits`.
 pub fn header<R: RunRow>(run: &Run<R>, waits: bool) -> String {
     let machine = &run.machine;
     let mut text = head(run);
@@ -229,7 +229,7 @@ pub fn header<R: RunRow>(run: &Run<R>, waits: bool) -> String {
     text
 }
 
-/// What made the run, and where.
+/// The program and machine of the run.
 pub fn head<R: RunRow>(run: &Run<R>) -> String {
     let when = match &run.started_at {
         Some(time) => format!("started {time}"),
@@ -247,7 +247,7 @@ pub fn head<R: RunRow>(run: &Run<R>) -> String {
     text
 }
 
-/// What of a run is to be known before its numbers are read.
+/// The doubts to state before the numbers of a run.
 fn doubt(disturbance: &Disturbance) -> Option<String> {
     let why = match disturbance.is_throttled() {
         true => "a quota of its cgroup stopped this process".to_owned(),
@@ -269,7 +269,7 @@ pub fn labelled(label: &str, value: &str) -> String {
     prose::indented(&format!("{label:<12}"), value)
 }
 
-/// What is to be known before the results are believed.
+/// The warnings to read before the results are believed.
 pub(crate) fn all_warnings<R: RunRow>(run: &Run<R>) -> Vec<Warning> {
     let partial = match &run.failed {
         Some(why) => Some(Warning::new(

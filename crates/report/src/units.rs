@@ -1,5 +1,6 @@
 //! Numbers as people read them: with a unit, and three digits that count.
-//! What somebody has set, or a system states, is as [`punctual_core::Nanos`] displays it.
+//! Values that were set, or stated by a system, are written as [`punctual_core::Nanos`] displays
+//! them.
 
 /// A number as files have it, or as it follows from them.
 pub trait Number {
@@ -25,7 +26,7 @@ impl Number for f64 {
     }
 }
 
-/// What there is, or the sign that it is not.
+/// The text, or the sign for a missing value.
 pub fn or_dash(written: Option<String>) -> String {
     written.unwrap_or_else(|| "-".to_owned())
 }

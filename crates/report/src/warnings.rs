@@ -1,5 +1,5 @@
-//! What should be known before numbers are believed, each with a remedy; what else happened while
-//! something was measured; and why a wait was late.
+//! Warnings to read before the numbers, each with a remedy; other activity during a measurement;
+//! and the causes of a late wait.
 
 use punctual_core::Nanos;
 use punctual_record::experiment::{Cause, Deadlines, Hiccup, Pace, RanMeanwhile};
@@ -82,7 +82,7 @@ pub fn warnings(facts: &MachineFacts, results: &[Measurement], setting: Setting)
     warnings
 }
 
-/// What was not done, and what to do about it.
+/// A request that was not carried out, with its remedy.
 pub fn not_done(what: &NotDone) -> Warning {
     let (what, remedy) = match what {
         NotDone::Priority {
@@ -124,7 +124,7 @@ pub fn not_done(what: &NotDone) -> Warning {
     Warning::new(what, remedy)
 }
 
-/// Who returned early, each once, with how often and of how many.
+/// The subjects that returned early, each once, with how often and of how many.
 fn early(results: &[Measurement]) -> Vec<(&str, u64, u64)> {
     let early = results.iter().filter(|m| m.late_ns.early > 0);
     let subjects = select::grouped(early, |m| m.subject.as_str()).into_iter();
@@ -264,7 +264,7 @@ pub fn clock_step(step: &ClockStep) -> String {
     format!("{sign}{}", Nanos::from_ms(ms))
 }
 
-/// What happened, and all warnings, without the names of other processes.
+/// The activity and all warnings, without the names of other processes.
 pub(crate) fn nameless(
     seen: Option<&Disturbance>,
     warnings: &[Warning],
@@ -295,7 +295,7 @@ pub(crate) fn quota_in_words(quota: CpuQuota) -> String {
     format!("{time} of CPU time in {period}")
 }
 
-/// Who had the CPUs, most first: `: sh (pid 4711) 50 %, cargo (pid 12) 3 %`.
+/// The processes that had the CPUs, the longest first: `: sh (pid 4711) 50 %, cargo (pid 12) 3 %`.
 fn names(seen: &Disturbance) -> String {
     const MOST: usize = 3;
     let shown = seen.processes.iter().take(MOST);
@@ -379,7 +379,7 @@ fn throttled(hiccup: &Hiccup) -> Option<String> {
     ))
 }
 
-/// Who had the CPU: `, which sh (pid 4711) and cargo (pid 12) had`.
+/// The processes that had the CPU: `, which sh (pid 4711) and cargo (pid 12) had`.
 fn had_it(hiccup: &Hiccup) -> String {
     let name = |other: &RanMeanwhile| format!("{} (pid {})", other.name, other.pid);
     let names: Vec<_> = hiccup.others.iter().take(2).map(name).collect();

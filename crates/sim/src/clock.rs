@@ -19,7 +19,7 @@ impl From<Tick<SimClock>> for Time {
 /// A clock with a cost, a step, and stretches in which it stands still.
 #[derive(Clone, Debug)]
 pub(crate) struct Face {
-    /// What one reading takes.
+    /// The time of one reading.
     pub(crate) read: Time,
     /// The clock shows multiples of this.
     pub(crate) step: Nanos,
@@ -28,7 +28,7 @@ pub(crate) struct Face {
 }
 
 impl Face {
-    /// What the clock shows at `now`.
+    /// The value of the clock at `now`.
     pub(crate) fn show(&self, now: Time) -> Tick<SimClock> {
         let now = match self
             .frozen
@@ -107,7 +107,7 @@ impl Time {
         self.0 / length.0
     }
 
-    /// What is left of this length when it is taken apart into `length`s.
+    /// The rest of this length after division by `length`.
     pub const fn rem(self, length: Self) -> Self {
         Self(self.0 % length.0)
     }

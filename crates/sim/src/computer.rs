@@ -21,7 +21,7 @@ pub(crate) struct Cpu {
     rest: Option<Rest>,
     /// While nobody runs on it although it is not idle: since when.
     waking_since: Option<Time>,
-    /// Who ran on it last; `None` once it is idle.
+    /// The thread that ran on it last; `None` once it is idle.
     last: Option<ThreadId>,
     /// Up to when its ticks have been counted.
     counted: Time,
@@ -131,7 +131,7 @@ impl Computer {
         self.busy = self.busy + length;
     }
 
-    /// Nobody runs on a CPU any more.
+    /// No thread runs on the CPU any more.
     pub(crate) fn rests(&mut self, cpu: usize, now: Time, rule: &dyn Rule) {
         if !self.is_counted || self.cpus[cpu].rest.is_some() {
             return;
@@ -143,8 +143,7 @@ impl Computer {
         self.cpus[cpu].rest = Some(Rest::since(now, expected));
     }
 
-    /// Somebody is going to run on a CPU; how long it takes to leave its idle
-    /// state.
+    /// A thread is about to run on the CPU. Returns the time to leave its idle state.
     pub(crate) fn rises(&mut self, cpu: usize, now: Time, rule: &dyn Rule) -> Time {
         if !self.is_counted || self.cpus[cpu].rest.is_none() {
             return Time::ZERO;
@@ -173,7 +172,7 @@ impl Computer {
         }
     }
 
-    /// Nobody runs on a CPU any more, but somebody is on the way to it.
+    /// No thread runs on the CPU any more, but one is on its way to it.
     pub(crate) fn awaits(&mut self, cpu: usize, now: Time) {
         if self.is_counted {
             self.cpus[cpu].waking_since.get_or_insert(now);

@@ -41,7 +41,7 @@ impl SimMachine {
         self
     }
 
-    /// What this computer is a model of.
+    /// The model of this computer.
     pub fn model(&self) -> &Model {
         &self.model
     }

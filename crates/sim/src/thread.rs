@@ -14,8 +14,7 @@ use crate::clock::Time;
 use crate::rules::ProcessId;
 use crate::scheduler::{Candidate, Share};
 
-/// What a thread has and is at. What each event looks at comes first, in as few lines of the
-/// cache as it can.
+/// The state of a thread. The fields of every event come first, in as few cache lines as possible.
 #[repr(C)]
 pub(crate) struct Thread<'p> {
     pub(crate) place: Place,
@@ -29,7 +28,7 @@ pub(crate) struct Thread<'p> {
     pub(crate) woken_by: Option<usize>,
     pub(crate) process: ProcessId,
     pub(crate) share: Share,
-    /// What it does on its CPU before it goes on with its program.
+    /// Its work on its CPU before its program continues.
     pub(crate) burst: Burst,
     /// The CPU time of the blocking call it is in.
     pub(crate) nap: Time,
@@ -39,7 +38,7 @@ pub(crate) struct Thread<'p> {
     pub(crate) on_cpu_since: Time,
     /// The CPU time it was charged since it was started.
     pub(crate) used: Time,
-    /// What this section took.
+    /// The counts of this section.
     pub(crate) queued: Time,
     pub(crate) switches: u64,
     /// How often waking it ended the rest of a CPU; `None` where CPUs are not counted.
@@ -63,12 +62,12 @@ pub(crate) struct Thread<'p> {
     pub(crate) first_phase: usize,
     /// When it was started, counted from the beginning of the experiment.
     pub(crate) began: Nanos,
-    /// What its last section took, once it has ended.
+    /// The counts of its last section, once it has ended.
     pub(crate) ended: Option<Box<CpuUse>>,
 }
 
 impl Thread<'_> {
-    /// What this section took until `now`.
+    /// The CPU time of this section until `now`.
     pub(crate) fn cpu_use(&self, now: Tick<SimClock>) -> CpuUse {
         CpuUse {
             elapsed: self.recorder.elapsed(now),
@@ -90,7 +89,7 @@ impl Thread<'_> {
         self.wakeups = self.wakeups.map(|_| 0);
     }
 
-    /// What was observed of it until `now`.
+    /// The observations until `now`.
     pub(crate) fn finish(self, now: Tick<SimClock>) -> ThreadObservations {
         let cpu = self.cpu_use(now);
         let cpu = self.ended.map_or(cpu, |ended| *ended);
@@ -132,7 +131,7 @@ impl Thread<'_> {
         }
     }
 
-    /// What the scheduler must know.
+    /// The facts that the scheduler needs.
     pub(crate) fn candidate(&self, thread: usize, foreground: Option<ProcessId>) -> Candidate {
         Candidate {
             thread,
@@ -164,7 +163,7 @@ pub(crate) enum Place {
     Ended,
 }
 
-/// What a thread does on its CPU before it goes on with its program.
+/// The work of a thread on its CPU before its program continues.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Burst {
     /// It needs so much more CPU time.
@@ -176,7 +175,7 @@ pub(crate) enum Burst {
     Yield(Time, Time),
 }
 
-/// What a thread is doing.
+/// The activity of a thread.
 #[derive(Clone, Copy)]
 pub(crate) enum Doing<'p> {
     /// It is about to look for its next operation.
@@ -217,8 +216,7 @@ pub(crate) struct Waiting {
     pub(crate) with: usize,
     pub(crate) begin: Tick<SimClock>,
     pub(crate) missed: u64,
-    /// What its thread had been charged when the block began that it is in, if
-    /// that is metered.
+    /// The CPU time of its thread when the present block began, if that is metered.
     pub(crate) metered_from: Option<Time>,
     /// How the spin that it is in goes.
     pub(crate) spinning: Option<Spun>,

@@ -1,4 +1,4 @@
-//! What happened in an experiment, one thing after the other.
+//! The events of an experiment, one after the other.
 
 use std::fmt;
 

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
     }
     let mut on = machine(args)?;
     let plan = BenchPlan::of(args, &*on.machine, &on.facts)?;
-    // Whatever is refused is refused before anything is announced or made.
+    // Every refusal comes before anything is announced or made.
     plan.check(&*on.machine)?;
     let outputs = Outputs::new(&args.output)?;
     let started_at = args.runs_here().then(session::now);
@@ -133,7 +133,7 @@ pub(crate) fn without_what_means_nothing(bench: Definition) -> Definition {
     })
 }
 
-/// What its help begins with.
+/// The start of its help.
 pub(crate) const ABOUT: &str = "\
 Race ways of waiting: how late and how expensive each of them is.
 
@@ -143,7 +143,7 @@ Takes about 85 s, with --quick about 15 s; says how long before it begins. A loo
 percentile takes if all of them fit into 90 s. All at 60 Hz: --rate 60, in 54 s; with --rounds 25 their percentiles, in \
 four minutes.";
 
-/// What the help lists is what there is.
+/// The end of its help, generated from the tables.
 pub(crate) fn after() -> String {
     let strategies: Vec<_> = StrategySpec::ALL.iter().map(|spec| spec.name()).collect();
     let peers: Vec<_> = host::peers().collect();

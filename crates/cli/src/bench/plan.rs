@@ -1,4 +1,4 @@
-//! What a `bench` command line comes to.
+//! The plan of a `bench` command line.
 
 use anyhow::{Result, anyhow, bail};
 use punctual_core::strategies::{Defaults, Promise};
@@ -19,7 +19,7 @@ use crate::progress::Progress;
 use crate::values::twice;
 use crate::{host, say, session};
 
-/// What is going to be measured.
+/// The planned measurements.
 pub(super) struct BenchPlan {
     /// The rounds, one after the other.
     pub(super) interleaved: Vec<Interleaved>,

@@ -174,7 +174,7 @@ fn leave_out(plan: &mut RegimesPlan) -> Result<Vec<Warning>> {
     }
 }
 
-/// What makes batches of two runs alike.
+/// The settings that make batches of two runs comparable.
 fn lengths(plan: &RegimesPlan) -> BatchLengths {
     let ns = |length: Duration| Nanos::from(length).as_ns();
     BatchLengths {
@@ -256,7 +256,7 @@ fn measure(
     Ok(())
 }
 
-/// What the help of `bench regimes` begins with.
+/// The start of the help of `bench regimes`.
 pub(super) const ABOUT: &str = "\
 Is adaptive cheaper than the best of the others, whatever the program waits for, and whatever else runs?
 
@@ -267,7 +267,7 @@ beside load so that a subject can fall into a trap, rounds until each ratio is k
 most 30 of them. That takes days if nothing is decided before; it says how long before it begins, and --resume goes on \
 another day. It runs here only, with rates of its own.";
 
-/// What it ends with.
+/// The end of it.
 pub(super) const AFTER: &str = "\
 Regimes: cold (a fresh waiter for every 40 waits of 5 ms), 1000Hz, 60Hz, 144Hz, 240Hz, 5000Hz, log (20 us to 30 ms), mixed \
 (0.5 to 16.7 ms), uniform (0.1 to 30 ms), switch (60 Hz, 1 kHz, 60 Hz), burst (40 waits of 1 ms after 5 s of rest).

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
     if let Some(os) = args.published {
         compared = compared.beside_published(os == WhichOs::All, &published::ROWS);
     }
-    // Whatever is refused is refused before anything is printed or made.
+    // Every refusal comes before anything is printed or made.
     have_something_in_common(args.files.len(), &compared)?;
     for rule in &args.fail_if {
         compared.rules.extend(judge::judge(rule, &compared)?);
@@ -96,7 +96,7 @@ fn is_beside_published(row: &Row) -> bool {
     !row.published.is_empty() && row.cells.first().is_some_and(Option::is_some)
 }
 
-/// What its help begins with.
+/// The start of its help.
 pub(crate) const ABOUT: &str = "\
 Set Runs side by side: machines, versions or settings, with intervals.
 
@@ -104,7 +104,7 @@ Takes the files that `--json` of bench, measure, watch, simulate and zero writes
 and parameters stands in one row, with the ratio to the first file's. With --published, what others have measured of \
 the same stands beneath it; a single file is then compared with that alone.";
 
-/// What the help lists is what there is.
+/// The end of its help, generated from the tables.
 pub(crate) fn after() -> String {
     let metrics: Vec<_> = metrics().map(|metric| metric.name).collect();
     format!(
@@ -179,13 +179,13 @@ pub(crate) enum AnyRow {
     Zero(Box<ZeroRow>),
 }
 
-/// What can be compared, in the order in which it is listed to the user.
+/// The metrics, in the order in which they are listed to the user.
 pub(crate) fn metrics() -> impl Iterator<Item = Metric> {
     let of_zeroing = [GB_PER_CPU_S, WALL_GB_PER_S];
     Metric::OF_WAITS.into_iter().chain(of_zeroing)
 }
 
-/// What a Run has beside its rows is not compared.
+/// The parts of a Run beside its rows are not compared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Nothing {}
 

@@ -10,7 +10,7 @@ use punctual_report::prose;
 
 use super::metrics;
 
-/// What a number must not be.
+/// A condition that a number must not meet.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rule {
     /// In the words of the user.
@@ -67,9 +67,9 @@ pub(super) struct Beyond {
 pub(crate) enum Limit {
     /// Nanoseconds, a share, or GB per second.
     Value(f64),
-    /// So many deadlines.
+    /// A number of deadlines.
     Count(f64),
-    /// So many times the first run's number.
+    /// A multiple of the first run's number.
     Factor(f64),
 }
 
@@ -170,7 +170,7 @@ fn deadlines_later(value: &str, is_greater: bool) -> Result<(Judged, Limit), Str
     Ok((Judged::LaterThan(length), many(most.trim())?))
 }
 
-/// So many of the deadlines: `1 %`, or `20`.
+/// A number of deadlines: `1 %`, or `20`.
 fn many(text: &str) -> Result<Limit, String> {
     let percent = text.strip_suffix('%').and_then(number);
     let share = percent.filter(|percent| *percent <= 100.0);

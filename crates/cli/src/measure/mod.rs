@@ -103,7 +103,7 @@ fn compete(
     Ok(raced)
 }
 
-/// What its help begins with.
+/// The start of its help.
 pub(crate) const ABOUT: &str = "\
 Measure what the clocks, timers and scheduler of this OS really do.
 
@@ -111,7 +111,7 @@ Without a name: clocks, timers, sleep, yield, gap, wakeups and jobs, in about 50
 says below. With --quick: less of each, the default set in under 10 s; percentiles that so few samples do not back stay \
 blank. It says how long it takes before it begins. The same experiments run on a simulated OS, in virtual time, with --on MODEL.";
 
-/// What its help ends with.
+/// The end of its help.
 pub(crate) const AFTER: &str = "\
 `measure timers` by itself says on standard error what each round was like when it is over, beside a `slack cycle` or \
 `resolution cycle`; the report has it again.
@@ -160,7 +160,7 @@ impl MeasureArgs {
 /// The name of everything.
 pub(crate) const ALL: &str = "all";
 
-/// What can be named.
+/// The names that can be given.
 fn names() -> PossibleValuesParser {
     let all = PossibleValue::new(ALL).help("Everything below (about 2.5 minutes)");
     let every = EVERY.iter();
@@ -168,7 +168,7 @@ fn names() -> PossibleValuesParser {
     PossibleValuesParser::new(std::iter::once(all).chain(every))
 }
 
-/// What each experiment is about, and how long it takes; a test finds one of which nothing is said.
+/// A description of each experiment, with its duration; a test finds one without.
 const ABOUT_EACH: &str = "\
 clocks: By how much each clock of the OS moves at once, what the OS says of that, what a reading takes, and which clocks the tick writes (about 2 s)
 timers: How long a sleep of 1 ms is and how many ticks that is, a line per second: the interval or slack in force, the step of the tick's clock, the lengths that are frequent (about 6 s)

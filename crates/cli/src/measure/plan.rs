@@ -1,4 +1,4 @@
-//! What a `measure` command line comes to.
+//! The plan of a `measure` command line.
 
 use anyhow::{Result, anyhow, bail};
 use punctual_core::Nanos;
@@ -16,11 +16,11 @@ use crate::simulate::list::{self as simulate, Found};
 use crate::values::twice;
 use crate::{say, session};
 
-/// What is going to be measured.
+/// The planned measurements.
 pub(super) struct MeasurePlan {
     /// One after the other.
     pub(super) parts: Vec<PlannedExperiment>,
-    /// What is left out, and why.
+    /// The experiments that are left out, and why.
     pub(super) left_out: Vec<Warning>,
     /// The CPU to measure on.
     cpu: Option<usize>,
@@ -146,7 +146,7 @@ impl MeasurePlan {
     }
 }
 
-/// What was asked for, each once.
+/// The requested experiments, each once.
 fn wanted(args: &MeasureArgs) -> Result<Vec<&'static Known>> {
     let names = &args.names;
     if let Some(twice) = twice(names) {

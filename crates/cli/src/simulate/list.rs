@@ -1,4 +1,4 @@
-//! What can be simulated, and on what, and where it is found.
+//! The lists of scenarios and models, and where they are found.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ pub(super) fn text() -> String {
         .iter()
         .map(|known| known.parameters())
         .collect();
-    // What every model has, and has at the same default, is said once.
+    // A parameter with the same default on every model is listed once.
     let is_common = |parameter: &Parameter| {
         let has = |parameters: &Parameters| {
             let mut others = parameters.iter().map(|(other, _)| other);
@@ -94,9 +94,9 @@ pub(super) const ROBUSTNESS: &str = "robustness";
 /// More than any scenario has; the reader says how much one can have.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// What a name or path stands for.
+/// The scenario of a name or path.
 pub(crate) enum Found {
-    /// What `bench robustness` does.
+    /// The robustness map of `bench robustness`.
     Robustness,
     Scenario(Box<Scenario>),
 }

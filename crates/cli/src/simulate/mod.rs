@@ -163,7 +163,7 @@ fn robustness(args: &SimulateArgs) -> Result<Done> {
     })
 }
 
-/// What its help begins with.
+/// The start of its help.
 pub(crate) const ABOUT: &str = "\
 Run a scenario on simulated computers, in virtual time.
 
@@ -172,7 +172,7 @@ on which models it runs. Each runs on its own; the report puts them side by side
 its sleeps are, what it reads of the OS, what the computer does meanwhile, and whether all that is as expected. The same \
 scenario, model and seed give the same bytes everywhere.";
 
-/// What its help ends with.
+/// The end of its help.
 pub(crate) fn after() -> String {
     let Limits { steps, samples, .. } = scenario::LIMITS;
     let threads = scenario::THREADS;

@@ -14,7 +14,7 @@ use crate::say;
 
 /// Rows of all units of a model.
 const ROWS: &str = "rows.ndjson";
-/// What the name of a folder of these begins with, as Hive and DuckDB know partitions.
+/// The start of the folders' names, as Hive and DuckDB know partitions.
 const MODEL: &str = "model=";
 /// Where there are rows of some units.
 const PARTS: &str = "parts";
@@ -89,7 +89,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Those of every shard, whole or not, and no files of others.
+    /// The files of every shard, whole or not, and no others.
     fn parts(&self) -> Result<Vec<PathBuf>> {
         let is_part = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -129,7 +129,7 @@ impl Folder {
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             bail!("another punctual writes {name}; wait for it, or name another folder with --out");
         }
-        // What is there has been read. The lock is of this file, so it stays.
+        // The existing rows have been read. The lock is of this file, so it stays.
         file.write_all(rows.as_bytes()).with_context(failed)?;
         file.set_len(rows.len() as u64).with_context(failed)?;
         Ok(Journal(file))
@@ -167,7 +167,7 @@ impl Journal {
     }
 }
 
-/// What is in a folder, in the order of the names.
+/// The contents of a folder, in the order of the names.
 fn listed(folder: &Path) -> Result<Vec<PathBuf>> {
     let listed =
         fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;

@@ -101,7 +101,7 @@ fn simulate(
             if to_stop.is_requested() {
                 return Err(());
             }
-            // Nobody listens any more when something could not be kept.
+            // The receiver is gone if something could not be kept.
             tell.send((*unit, plan.run(&plan.units()[*unit])))
                 .map_err(|_| ())
         };
@@ -136,7 +136,7 @@ fn deliver(folder: &Folder, kept: &Kept<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What its help begins with.
+/// The start of its help.
 pub(crate) const ABOUT: &str = "\
 Run a plan of simulations: strategies or scenarios over lists and ranges of parameters, each with several seeds.
 
@@ -145,7 +145,7 @@ a figure of a scenario is shown, and no more seeds are run where its interval is
 lines of JSON by model, with a table of cells, a summary and heat maps. The same plan gives the same bytes everywhere, however many CPUs, \
 shards, computers and interruptions it took.";
 
-/// What its help ends with.
+/// The end of its help.
 pub(crate) const AFTER: &str = "\
 In the folder are model=NAME/rows.ndjson, cells.csv, summary.txt and map-*.svg; parts/ holds what is not whole yet. Ctrl-C, or a \
 kill, keeps what is done: --resume runs the rest. To use several computers, run each shard with the same folder, or put \

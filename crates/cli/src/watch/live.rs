@@ -1,4 +1,4 @@
-//! What is shown while a watch goes on.
+//! The live output of a watch.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,7 +32,7 @@ impl Printer {
         let thread = std::thread::spawn(move || {
             watched.inspect(|cpu| keep_off(*cpu));
             for line in printed {
-                // Who cannot be printed to need not be told; the summary says so.
+                // A closed output is no error here; the summary reports it.
                 if let Ok(false) = print(&line) {
                     gone.store(true, Ordering::Relaxed);
                 }
@@ -123,7 +123,7 @@ pub(super) fn second(
 /// noisy host their lines would hide everything else.
 pub(super) struct Teller {
     width: usize,
-    /// So many may be told one by one before the next sum.
+    /// The number that may be listed one by one before the next sum.
     left: u32,
     untold: u64,
     worst: Option<Hiccup>,
@@ -131,7 +131,7 @@ pub(super) struct Teller {
 }
 
 impl Teller {
-    /// So many are told one by one at the beginning, and after a quiet time.
+    /// The number that is listed one by one at the start, and after a quiet time.
     const AT_ONCE: u32 = 10;
 
     /// How often the others are summed up, and one more may be told.
@@ -148,7 +148,7 @@ impl Teller {
         }
     }
 
-    /// What to say of `news` at `elapsed`; `date` writes when each happened.
+    /// The lines for `news` at `elapsed`; `date` writes when each happened.
     pub(super) fn lines(
         &mut self,
         elapsed: Nanos,

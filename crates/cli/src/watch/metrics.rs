@@ -18,7 +18,7 @@ use punctual_core::Nanos;
 use punctual_lab::watch::Tally;
 use punctual_record::experiment::Cause;
 
-/// What is watched, for the labels of `punctual_watch_info`.
+/// The labels of `punctual_watch_info`.
 #[derive(Clone, Debug)]
 pub(super) struct Info {
     pub(super) method: &'static str,
@@ -129,10 +129,10 @@ impl Server {
 /// Connections beyond this are closed.
 const MOST_AT_ONCE: usize = 16;
 
-/// What a request and its answer may take.
+/// The time limit for a request and its answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What a request line and its headers may take.
+/// The size limit for a request line and its headers.
 const LONGEST: usize = 8 << 10;
 
 fn answer(mut stream: TcpStream, page: &dyn Fn() -> String) -> std::io::Result<()> {
@@ -188,7 +188,7 @@ fn read_head(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// What a client wants. To HEAD there is no body, whatever the answer is.
+/// A client's request. The answer to HEAD never has a body.
 #[derive(Debug, PartialEq)]
 enum Request {
     /// The page, or only what it would come with.

@@ -112,7 +112,7 @@ fn too_late(tally: &Tally, limit: Nanos) -> (RuleOutcome, String) {
     (outcome, why)
 }
 
-/// What comes of a rule.
+/// The outcome of a rule.
 fn of_rule(rule: &Rule, run: &Run) -> (RuleOutcome, String) {
     let compared = Comparison::of(&[("watch", run)]);
     match judge(rule, &compared) {
@@ -352,7 +352,7 @@ fn time_of_day(wall_clock: &WallClock, after: Nanos) -> String {
     date(wall_clock, after).split_off("2026-11-25T".len())
 }
 
-/// What its help begins with.
+/// The start of its help.
 pub(crate) const ABOUT: &str = "\
 Watch how late this machine's timers are, live: percentiles every second, and every hiccup with what the OS \
 counted around it.
@@ -363,7 +363,7 @@ ready to wait again and gave it up. A hiccup is a wait that ended later than --t
 the deadlines that fell due during it are missed. A cause is named only where its counter covers at least half of the lateness; otherwise it is unknown. Takes until Ctrl-C, or as \
 long as --for says; the summary and the Run come at the end, also after Ctrl-C or SIGTERM.";
 
-/// What its help ends with.
+/// The end of its help.
 pub(crate) const AFTER: &str = "\
 Counters, where the OS has them: the time the thread waited for a CPU (schedstat), how often it was preempted and \
 its page faults (getrusage), read after each wait (about 1 us). Ten times a second another thread on another CPU \

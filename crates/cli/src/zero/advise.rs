@@ -171,7 +171,7 @@ fn here(args: &AdviseArgs) -> Result<Done> {
     } = plan.run(&mut |progress| bar.at(progress.done, &progress.next));
     drop(bar);
 
-    // Those with intervals come last, and replace those without.
+    // The predictions with intervals come last, and replace those without.
     let predicted = candidates.iter().chain(advised.candidates());
     with_predictions(&mut measurements, predicted);
     if args.check {

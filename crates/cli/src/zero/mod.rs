@@ -74,8 +74,8 @@ fn show(progress: &mut Progress, setting: &Setting) {
     progress.next(&what, effort(setting));
 }
 
-/// What `work` returns, or `None` if the user wants an end before it does. A simulation that
-/// is given up so goes on in its thread, until the process ends.
+/// The result of `work`, or `None` if the user ends it first. The simulation then continues in its
+/// thread until the process ends.
 fn unless_stopped<T: Send + 'static>(
     stop: &Stop,
     work: impl FnOnce() -> T + Send + 'static,

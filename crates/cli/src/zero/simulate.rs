@@ -218,7 +218,7 @@ fn machine(args: &SimulateArgs) -> Result<Machine> {
         .map_err(|why| anyhow!("{name}: {why}"))
 }
 
-/// What is asked for, and of the rest what is usual.
+/// The requested values, and the usual ones for the rest.
 fn grid(args: &SimulateArgs, machine: &Machine) -> Grid {
     let usual = Grid::usual(machine.topology.cpus());
     Grid {

@@ -108,7 +108,7 @@ fn more_is_there_for_who_asks() {
         "{some}"
     );
     assert!(!some.contains("lost time"), "{some}");
-    // What was measured is there all the same.
+    // The measurements are there all the same.
     let wrong = run("bench --on linux --rate 1000 --tables nonsense");
     assert!(
         wrong.status.code() == Some(2) && stdout(&wrong).contains("For a 1000 Hz loop"),

@@ -55,7 +55,7 @@ fn the_page_has_each_claim_as_it_comes_out() {
     }
 }
 
-/// Those on this computer run in `.ci/commands`, as they measure.
+/// The commands on this computer run in `.ci/commands`, because they measure.
 #[test]
 fn each_command_on_a_model_runs() {
     let mut commands = BTreeSet::new();

@@ -471,7 +471,7 @@ fn a_race_on_a_recording_says_what_could_be_paid() {
         assert!((over.unwrap() - cost.unwrap() / bound).abs() < 1e-9);
         assert!(over > Some(1.0), "{result}");
     }
-    // Who was not asked to replay naps is not told.
+    // A user who did not ask for a replay of naps gets no such row.
     let others = json("--on linux --rate 1000 --rounds 1");
     assert!(others["results"][0].get("informed_cost_ns").is_none());
 }

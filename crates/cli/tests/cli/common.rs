@@ -31,17 +31,17 @@ pub(crate) fn run(directory: &Path, arguments: &str) -> Output {
     command.output().unwrap()
 }
 
-/// What it printed.
+/// Its standard output.
 pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// What it said on standard error.
+/// Its standard error.
 pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// What it printed, if it succeeded.
+/// Its standard output, if it succeeded.
 pub(crate) fn printed(output: &Output) -> String {
     assert!(output.status.success(), "{output:?}");
     stdout(output)
@@ -71,7 +71,7 @@ impl Running {
         assert!(status.unwrap().success());
     }
 
-    /// What it still prints, and its exit code.
+    /// The rest of its output, and its exit code.
     pub(crate) fn end(&mut self) -> (String, Option<i32>) {
         let mut printed = String::new();
         if let Some(mut stdout) = self.0.stdout.take() {
@@ -111,7 +111,7 @@ pub(crate) fn assert_refused_in(directory: &Path, arguments: &str, words: &str) 
     assert!(before == contents(directory), "{arguments}");
 }
 
-/// What is in each file, and how much in each folder.
+/// The contents of each file, and the number of entries of each folder.
 fn contents(directory: &Path) -> BTreeMap<PathBuf, (Option<Vec<u8>>, Option<usize>)> {
     let entries = fs::read_dir(directory).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());

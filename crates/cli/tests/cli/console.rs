@@ -1,4 +1,4 @@
-//! What becomes of commands whose output nobody takes.
+//! Commands whose output has no reader.
 
 use std::fs::OpenOptions;
 use std::process::{Command, Stdio};

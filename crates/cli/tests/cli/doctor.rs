@@ -13,7 +13,7 @@ fn doctor(directory: &Path, arguments: &str) -> Output {
     run(directory, &format!("doctor {arguments} --full"))
 }
 
-/// What it prints on a model, but for the version.
+/// Its output on a model, without the version.
 fn on(arguments: &str) -> String {
     let directory = tempfile::tempdir().unwrap();
     let text = printed(&doctor(directory.path(), &format!("--on {arguments}")));
@@ -137,7 +137,7 @@ fn here() -> (String, Run, Run) {
     (text, run, shared)
 }
 
-/// Whatever the numbers are, the verdict follows from them.
+/// The verdict follows from the numbers, for any numbers.
 fn assert_verdicts_follow(run: &Run) {
     // Other tests run beside this one.
     let seen = run.disturbance.as_ref();
@@ -224,7 +224,7 @@ fn what_is_shared_has_no_names_and_no_paths() {
     assert!(!text.contains("shared.json") && !text.contains("run.json"));
 }
 
-/// Somebody else's file: the answer in the terminal, and the page.
+/// A file of another user: the answer in the terminal, and the page.
 #[test]
 fn a_shared_run_opens_in_the_terminal_and_as_a_page() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! What Cargo's own edges do not say: which crates are pure, what the library may
-//! bring along, and where unsafe code is.
+//! Rules of the crates that Cargo does not check: which are pure, which dependencies the library
+//! may have, and where unsafe code is.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -32,8 +32,7 @@ fn manifest(name: &str) -> String {
     fs::read_to_string(root().join("crates").join(name).join("Cargo.toml")).unwrap()
 }
 
-/// What cargo knows of the workspace. `None` under Wine, which cannot run the
-/// system's cargo.
+/// The workspace as cargo knows it. `None` under Wine, which cannot run the system's cargo.
 fn packages() -> Option<Vec<Value>> {
     if std::env::var_os("PUNCTUAL_UNDER_WINE").is_some() {
         return None;

@@ -1,4 +1,4 @@
-//! What the command says of itself: help, hints, completions and manual.
+//! The command's descriptions of itself: help, hints, completions and manual.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::common::punctual;
 
-/// What it prints there, whether on standard output or error.
+/// Its output, on standard output or error.
 fn says(arguments: &[&str]) -> String {
     let output = punctual(Path::new(".")).args(arguments).output().unwrap();
     String::from_utf8([output.stdout, output.stderr].concat()).unwrap()

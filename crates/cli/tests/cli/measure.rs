@@ -24,7 +24,7 @@ fn measure(directory: &Path, arguments: &str) -> Output {
     run(directory, &format!("measure {arguments}"))
 }
 
-/// What it prints, and what it writes with `--json`.
+/// Its output, and the Run that it writes with `--json`.
 fn measured(arguments: &str) -> (String, Run) {
     let directory = tempfile::tempdir().unwrap();
     let output = measure(directory.path(), &format!("{arguments} --json run.json"));
@@ -75,7 +75,7 @@ fn the_default_set_is_stated_before_it_begins() {
     command.args(["measure", "--on", "linux"]);
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // What is measured then is nothing to wait for.
+    // The following measurement need not be waited for.
     let mut announced = String::new();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     while !announced.lines().any(|line| line.starts_with("all:")) {

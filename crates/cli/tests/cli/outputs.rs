@@ -23,7 +23,7 @@ fn with_input(directory: &Path, arguments: &str, input: &str) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // What is refused before it is read is not read.
+    // Input that is refused before it is read is not read.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }

@@ -90,7 +90,7 @@ fn sections_of_all_processes_are_the_phases() {
     assert!(late.began >= Nanos::from_ms(300));
     let ended = find(&observed, "short");
     assert!(ended.sections[0].samples.is_empty());
-    // What never wakes has its phases all the same, and no sample.
+    // A process that never wakes still has its phases, without a sample.
     let examined = find(&observed, "examined");
     let lengths = examined.sections.iter().map(|s| s.cpu.elapsed);
     assert!(lengths.skip(1).all(|length| !length.is_zero()));

@@ -64,7 +64,7 @@ fn the_documents_have_the_schemas_of_the_types() {
     }
 }
 
-/// Those that documents refer to.
+/// The Runs that documents refer to.
 #[test]
 fn kept_runs_of_zeroing_are_as_the_schema_says() {
     let runs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runs/2026-11-22-xeon-kvm-2cpu");

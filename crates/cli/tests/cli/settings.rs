@@ -183,7 +183,7 @@ mod linux {
         assert_eq!(slack_ns(&idler), before);
         let granted = lines.filter(|line| line.contains("granted for 1 of 1 thread"));
         assert_eq!(granted.count(), STEPS_NS.len());
-        // What is seen depends on when one looks, but it comes in this order.
+        // The observed steps depend on the time of looking, but their order does not.
         let mut steps = STEPS_NS.iter();
         let of_cycle = seen.iter().skip(1).filter(|seen| Some(**seen) != before);
         let of_cycle: Vec<_> = of_cycle.collect();

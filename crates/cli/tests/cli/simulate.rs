@@ -134,7 +134,7 @@ fn what_is_not_as_expected_is_the_exit_code() {
     let output = simulate(directory.path(), "bad.toml --json bad.json --full");
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert!(stdout(&output).contains("differs"), "{output:?}");
-    // What was measured is written all the same.
+    // The measurements are written all the same.
     assert!(directory.path().join("bad.json").is_file());
 }
 

@@ -31,7 +31,7 @@ fn sweep(folder: &Path, options: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8(said).unwrap())
 }
 
-/// What is in a folder, by its name there.
+/// The contents of a folder, by name.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -98,7 +98,7 @@ fn shards_in_turn_and_all_at_once_end_in_the_same_bytes() {
     let (code, said) = sweep(here, &["--out", "rows"]);
     assert!(code == Some(2) && said.contains("--resume"), "{said}");
     assert_eq!(files(&rows).len(), 2);
-    // What another turn left of the last one: a row, and half of one and of a letter.
+    // The remains of another turn after the last one: a row, and half of one and of a letter.
     let part = fs::read(rows.join("parts/1-of-3.ndjson")).unwrap();
     let left = [&part[..part.len() / 3], b"\xc3"].concat();
     fs::write(rows.join("parts/2-of-3.unfinished"), left).unwrap();
@@ -125,7 +125,7 @@ fn shards_in_turn_and_all_at_once_end_in_the_same_bytes() {
 fn a_figure_that_no_cell_has_costs_no_rows() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
-    // What these idle states take in watts is not published.
+    // The power of these idle states is not published.
     let plan = r#"
 title = "no power"
 on = ["linux"]

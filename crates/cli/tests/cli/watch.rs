@@ -254,7 +254,7 @@ mod ended {
     use std::io::{BufRead, BufReader};
     use std::time::{Duration, Instant};
 
-    /// What was in the file before the run.
+    /// The contents of the file before the run.
     const BEFORE: &str = "what was there before";
 
     /// Spends so much time: the moment at which a signal comes is what varies.

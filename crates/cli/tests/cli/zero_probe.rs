@@ -13,7 +13,7 @@ fn probe(directory: &Path, arguments: &str) -> Output {
     run(directory, &format!("zero probe {arguments} --full"))
 }
 
-/// What it prints, and what it writes with `--json`.
+/// Its output, and the Run that it writes with `--json`.
 fn probed(arguments: &str) -> (String, Run<ZeroRow>) {
     let directory = tempfile::tempdir().unwrap();
     let arguments = format!("{arguments} --memory-limit 8MiB --json run.json");
@@ -92,7 +92,7 @@ fn two_processes_fill_every_page_that_they_get() {
     }
     assert!(text.contains("2 x 300"), "{text}");
     assert!(text.contains("162"), "the article's is beside it: {text}");
-    // What was not asked for is not there.
+    // Parts that were not requested are absent.
     assert!(of_part(&run, "pages").is_empty() && of_part(&run, "payers").is_empty());
 }
 
@@ -194,7 +194,7 @@ fn memory_that_is_not_to_be_had_is_one_line_too() {
     );
 }
 
-/// What it starts ends with it, also when it is killed.
+/// Its child processes end with it, also when it is killed.
 #[cfg(unix)]
 #[test]
 fn a_probe_that_is_killed_leaves_no_process_behind() {

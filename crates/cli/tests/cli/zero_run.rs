@@ -12,7 +12,7 @@ fn zero_run(directory: &Path, arguments: &str) -> Output {
     run(directory, &format!("zero run {arguments}"))
 }
 
-/// What it says, and what it writes with `--json`.
+/// Its output, and the Run that it writes with `--json`.
 fn measured(arguments: &str) -> (String, Run<ZeroRow>) {
     let directory = tempfile::tempdir().unwrap();
     let output = zero_run(directory.path(), &format!("{arguments} --json run.json"));

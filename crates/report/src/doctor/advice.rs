@@ -1,4 +1,4 @@
-//! What can be done, what it is expected to change, and a line to copy.
+//! The advice: an action, its expected effect, and a line to copy.
 
 use punctual_core::Nanos;
 use std::borrow::Cow;
@@ -29,15 +29,14 @@ pub(super) fn in_words(findings: &DoctorFindings) -> Vec<Advice> {
         .collect()
 }
 
-/// What to do, what it is expected to change, and a line to copy: as it stands, without anything
-/// to be put into it.
+/// The action, its expected effect, and a complete line to copy.
 type Words = (String, String, Cow<'static, str>);
 
 fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> Words {
     let scheduling = situation.scheduling.as_deref().unwrap_or_default();
     match remedy {
         Remedy::LiftQuota => lift_quota(situation, disturbance),
-        // Who they are is in the warnings, which can be shared without names.
+        // Their names are in the warnings, which can be shared without names.
         Remedy::CloseOthers(share) => (
             "Close what else runs on this CPU, or measure on another.".into(),
             format!("others had {:.0} % of it meanwhile", share * 100.0),

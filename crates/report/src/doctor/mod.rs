@@ -60,7 +60,7 @@ fn evidence(found: FoundTier) -> String {
     )
 }
 
-/// What a judgement rests on, as a sentence without its end.
+/// The grounds of a judgement, as a sentence without its end.
 fn judged(judgement: &Judgement) -> String {
     let ground = ground(judgement);
     match judgement.verdict {

@@ -252,8 +252,8 @@ fn quota_of(situation: &Situation, disturbance: Option<&Disturbance>) -> Option<
     Some(quota_in_words(quota) + &what)
 }
 
-/// What `/dev/cpu_dma_latency` answers while nobody asks for less
-/// (`PM_QOS_CPU_LATENCY_DEFAULT_VALUE`, include/linux/pm_qos.h).
+/// The value of `/dev/cpu_dma_latency` without any request (`PM_QOS_CPU_LATENCY_DEFAULT_VALUE`,
+/// include/linux/pm_qos.h).
 const NO_LIMIT: Nanos = Nanos::from_secs(2_000);
 
 fn of_windows(situation: &Situation, list: &mut List) {

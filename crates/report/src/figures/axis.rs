@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-// Those of the standard library differ in their last bits between platforms.
+// The functions of the standard library differ in their last bits between platforms.
 use libm::{exp10, log10};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
@@ -25,7 +25,7 @@ const FEW_DECADES: i32 = 2;
 /// A value outside the range is drawn at its end.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// What is written beside it.
+    /// The name beside the axis.
     pub name: String,
     from: f64,
     to: f64,
@@ -232,7 +232,7 @@ const MOST_FINE_DECADES: f64 = 2.05;
 /// Up to this count, counts are on a linear scale.
 const MOST_LINEAR: f64 = 16.0;
 
-/// What an axis of counts has beyond its ends, and what a tick takes of it.
+/// The room beyond the ends of an axis of counts, and the room for a tick.
 const AIR: f64 = 0.07;
 const TICK_ROOM: f64 = 0.1;
 

@@ -14,14 +14,14 @@ use super::{Figure, figure};
 use crate::select::{self, Row, asked_ns};
 use crate::units;
 
-/// What a figure of this kind is about.
+/// A kind of figure over lengths.
 pub(super) struct ByLength {
     /// The name of its file.
     name: &'static str,
     title: &'static str,
-    /// What is drawn upwards, `lateness`.
+    /// The quantity of the y axis, such as `lateness`.
     late: &'static str,
-    /// What was counted, `requests of each length and subject`.
+    /// The counted things, such as `requests of each length and subject`.
     counted: &'static str,
 }
 
@@ -82,8 +82,8 @@ impl ByLength {
 /// Lines that nowhere differ by more than this are drawn as one.
 const ALIKE: f64 = 1.25;
 
-/// Those that look the same as one each, with the names of all: a line that hides another
-/// tells nothing, and a legend of fifteen is not read.
+/// Series that look the same become one, with the names of all: a line that hides another is
+/// misleading, and a legend of fifteen is too long.
 fn alike(all: Vec<Series>) -> Vec<Series> {
     let mut told: Vec<(Series, usize)> = Vec::new();
     for series in all {
@@ -171,8 +171,8 @@ fn caption_of_intervals(measurements: &[Row<'_, IntervalLength>]) -> String {
 /// Naps of about this length are shown.
 const LENGTH_NS: f64 = 1e6;
 
-/// What a nanosecond of lateness costs, in nanoseconds of CPU time: the weights
-/// of the strategies that have names.
+/// The cost of a nanosecond of lateness, in nanoseconds of CPU time: the weights of the strategies
+/// that have names.
 const WEIGHTS: [f64; 3] = [1.0, 10.0, 100.0];
 
 /// No shorter margin is drawn.
@@ -253,7 +253,7 @@ impl Overshoots {
         (!sorted_ns.is_empty()).then_some(Self { sorted_ns, cpu_ns })
     }
 
-    /// What a wait with this margin costs on average.
+    /// The mean cost of a wait with this margin.
     fn cost_ns(&self, margin_ns: f64, weight: f64) -> f64 {
         let of = |over_ns: &f64| match margin_ns - over_ns {
             left if left < 0.0 => -left * weight,

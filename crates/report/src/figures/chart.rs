@@ -25,9 +25,9 @@ const TEXT: i32 = 15;
 
 /// A figure without its drawing.
 pub struct Sheet {
-    /// What is written at the top.
+    /// The title.
     pub title: String,
-    /// What the figure shows, and n. The machine is added.
+    /// The subject of the figure, and n. The machine is added.
     pub caption: String,
     /// How high the drawing between title and caption is.
     pub height: i32,
@@ -170,7 +170,7 @@ impl Place {
 pub struct Chart<'a, 'c> {
     canvas: &'c Canvas<'a>,
     context: ChartContext<'c, Svg<'a>, Cartesian2d<Axis, Axis>>,
-    /// What the axes are of, to say what a mark stands for.
+    /// The axes, to describe a mark.
     axes: [Axis; 2],
 }
 
@@ -243,7 +243,7 @@ impl<'a, 'c> Chart<'a, 'c> {
         })
     }
 
-    /// What a point stands for.
+    /// The description of a point.
     pub fn in_words(&self, (x, y): (f64, f64)) -> String {
         let of = |axis: &Axis, value| format!("{}: {}", axis.name, axis.value(value));
         let [x_axis, y_axis] = &self.axes;

@@ -63,7 +63,7 @@ fn of_experiment(compared: &Comparison, experiment: &str, rows: Vec<&Row>) -> Ve
         .collect()
 }
 
-/// What stands in one line of the chart.
+/// A line of the chart.
 enum Line<'c> {
     Run(usize, &'c Cell),
     Published(usize, &'c Published, Late),
@@ -138,7 +138,7 @@ fn draw(compared: &Comparison, what: &str, rows: &[&Row]) -> Figure {
 }
 
 impl Line<'_> {
-    /// What the axis must hold.
+    /// The values that the axis must cover.
     fn values(&self) -> Vec<f64> {
         match self {
             Self::Run(_, cell) => {

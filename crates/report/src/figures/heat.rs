@@ -31,7 +31,7 @@ const VIRIDIS: [(u8, u8, u8); 9] = [
     (253, 231, 37),
 ];
 
-/// What a figure of this kind shows.
+/// The contents of a heat map.
 pub(super) struct HeatMap<'a> {
     pub(super) title: String,
     pub(super) caption: String,
@@ -49,7 +49,7 @@ pub(super) struct HeatMap<'a> {
 /// Which colour a value has.
 #[derive(Clone, Copy)]
 pub(super) struct Scale {
-    /// What it is of.
+    /// The name of the quantity.
     pub(super) name: &'static str,
     /// Its ends, as powers of ten.
     pub(super) ends: (f64, f64),

@@ -18,7 +18,7 @@ use crate::histogram::{name as name_of_mode, named, usual};
 use crate::select::{self, Row, Sleeps, asked_ns};
 use crate::units;
 
-/// What the two marks of a clock are, and how far below the middle of its row.
+/// The two marks of a clock, and how far below the middle of its row they are.
 const MARKS: [(&str, i32); 2] = [("step", -8), ("a reading", 8)];
 
 /// For each clock a mark at its step and one at what a reading takes.
@@ -127,7 +127,7 @@ fn sleeps_of(run: &Run, call: &str, asked_ns: f64, group: &[Row<'_, Timers>]) ->
         .collect();
     all.sort_unstable();
     let (low, high) = usual(&all)?;
-    // What was asked for and what is predicted are on the axis too.
+    // The asked and the predicted lengths are on the axis too.
     let lines = panels.iter().flat_map(|panel| panel.lines()).flatten();
     let lines: Vec<i64> = lines.map(|(_, ns)| ns as i64).collect();
     let low = lines.iter().copied().fold(low, i64::min);
@@ -258,7 +258,7 @@ fn caption_of_sleeps(panels: &[Sleeps], beyond: usize) -> String {
 /// A curve is drawn through so many points at the most.
 const MOST_POINTS: usize = 400;
 
-/// What share of the yields was over after which time.
+/// The share of yields that were over after a given time.
 pub(super) fn yields(run: &Run) -> Option<Figure> {
     let measurements = select::of_run::<Yield>(run);
     let curves: Vec<Curve> = measurements

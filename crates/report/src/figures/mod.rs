@@ -31,8 +31,7 @@ pub use sweep::sweep_figures;
 /// A picture of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Figure {
-    /// What to call its file, without an extension; different for each figure
-    /// of a run.
+    /// The name of its file, without an extension; different for each figure of a run.
     pub name: String,
     /// The picture: an SVG document.
     pub svg: String,
@@ -104,7 +103,7 @@ pub fn make_names_unique(figures: &mut [Figure]) {
 ///
 /// Of several scenarios, each has its own figures, with its name.
 ///
-/// What lies beyond an axis is drawn at its end, and the caption says so.
+/// Values beyond an axis are drawn at its end, and the caption says so.
 pub(crate) fn of_waits(run: &Run) -> Vec<Figure> {
     let mut figures = pace::frames(run);
     figures.extend(pace::cost(run));

@@ -51,7 +51,7 @@ pub(super) fn frames(run: &Run) -> Vec<Figure> {
         .collect()
 }
 
-/// What is drawn of each wait.
+/// The value that is drawn of each wait.
 #[derive(Clone, Copy)]
 enum Shown {
     /// The period and how late it ended, where each began when the one before
@@ -69,7 +69,7 @@ impl Shown {
         }
     }
 
-    /// What it is called: of the figure's file, in its title, and on its y axis.
+    /// The names: of the figure's file, in its title, and on its y axis.
     fn names(self) -> [&'static str; 3] {
         match self {
             Self::Frames => [
@@ -81,7 +81,7 @@ impl Shown {
         }
     }
 
-    /// What is drawn of a wait: milliseconds of a frame, nanoseconds of lateness.
+    /// The drawn value of a wait: milliseconds of a frame, nanoseconds of lateness.
     fn value(self, period_ns: f64, late_ns: i64) -> f64 {
         match self {
             Self::Frames => (period_ns + late_ns as f64) / 1e6,
@@ -103,7 +103,7 @@ impl Shown {
     }
 }
 
-/// What the y axes of all frames show, in milliseconds.
+/// The range of the y axes of all frames, in milliseconds.
 struct Span {
     from: f64,
     to: f64,

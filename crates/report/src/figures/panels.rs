@@ -12,43 +12,43 @@ use super::chart::{Chart, Place};
 /// The room for the labels of the x axis.
 const X_LABELS: i32 = 46;
 
-/// What a figure of this kind shows.
+/// The contents of a figure of panels.
 pub(super) struct Panels<'a> {
     pub(super) title: String,
     pub(super) caption: String,
     pub(super) layout: Layout,
     /// The axis of all of them. Its name is below the last.
     pub(super) x: Axis,
-    /// What all their y axes are of, where those have no names.
+    /// The quantity of all y axes, where those have no names.
     pub(super) y: &'static str,
-    /// What stands above the first: where on the x axis, and the words.
+    /// The words above the first panel, with their places on the x axis.
     pub(super) above: Vec<(f64, String)>,
     pub(super) panels: Vec<Panel<'a>>,
 }
 
 /// One of the charts.
 pub(super) struct Panel<'a> {
-    /// Whose it is, to the right of it, and lines below that.
+    /// The name to the right of the panel, and lines below it.
     pub(super) name: &'a str,
     pub(super) lines: Vec<String>,
     pub(super) y: Axis,
     pub(super) draw: Drawing<'a>,
 }
 
-/// What is drawn in a chart at this place.
+/// The drawing of a chart at this place.
 pub(super) type Drawing<'a> = Box<dyn Fn(&Canvas, &Chart, Place) -> Drawn + 'a>;
 
 /// How large they are.
 pub(super) struct Layout {
     /// How much of the sheet each has.
     pub(super) high: i32,
-    /// What is kept free above each, and below.
+    /// The free room above and below each panel.
     pub(super) air: (i32, i32),
-    /// What is kept free above the first.
+    /// The free room above the first.
     pub(super) above: i32,
     /// Their left edge.
     pub(super) left: i32,
-    /// What is kept free to the right of the names.
+    /// The free room to the right of the names.
     pub(super) right: i32,
     /// How far below the top of a panel its name is, and how far from each other lines are.
     pub(super) lines: (i32, i32),

@@ -13,27 +13,26 @@ use super::svg;
 use crate::prose;
 use crate::select::{self, Row};
 
-/// What a figure of this kind shows.
+/// The contents of a plot.
 pub struct Plot {
-    /// What it is of.
+    /// The title.
     pub title: String,
-    /// What else to know.
+    /// Further remarks.
     pub caption: String,
     /// The axis to the right.
     pub x: Axis,
     /// The axis upwards.
     pub y: Axis,
-    /// What is drawn, the last above the others. A single one without a name has no
-    /// legend.
+    /// The series, the last drawn above the others. A single one without a name has no legend.
     pub series: Vec<Series>,
 }
 
 /// A point by the values of the axes.
 pub type Point = (f64, f64);
 
-/// What is drawn of one thing.
+/// One series.
 pub struct Series {
-    /// What the legend calls it.
+    /// The name in the legend.
     pub name: String,
     /// How it is drawn.
     pub look: Look,
@@ -93,7 +92,7 @@ impl Series {
             svg::curve(canvas, words, || self.look.line(canvas, &line))?;
         }
         if let Some((at, words)) = &self.upright {
-            // What is beyond an axis is drawn at its end.
+            // A value beyond an axis is drawn at its end.
             let (x, top) = chart.pixel(*at, f64::INFINITY);
             let (left, bottom) = chart.pixel(0.0, 0.0);
             canvas.draw(&PathElement::new(vec![(x, top), (x, bottom)], thin))?;

@@ -70,7 +70,7 @@ impl<'a> Rows<'a> {
 pub(super) struct RowChart<'a> {
     pub(super) title: &'a str,
     pub(super) caption: String,
-    /// What the axis is of.
+    /// The quantity of the axis.
     pub(super) x: &'a str,
     /// How high a row is.
     pub(super) high: i32,
@@ -81,12 +81,12 @@ pub(super) struct RowChart<'a> {
     pub(super) beside: i32,
 }
 
-/// What is drawn in a row: a marker, a box up to the second value, and a line up to the third.
+/// A mark in a row: a marker, a box up to the second value, and a line up to the third.
 pub(super) struct Mark {
     look: Look,
     /// How far below the middle of the row.
     below: i32,
-    /// What each of the values is called.
+    /// The names of the values.
     names: [&'static str; 3],
     values: [Option<f64>; 3],
 }
@@ -115,7 +115,7 @@ impl Mark {
         }
     }
 
-    /// What it stands for, in the row of this name.
+    /// The description of the mark, in the row of this name.
     fn in_words(&self, row: &str) -> String {
         let known = self.names.iter().zip(self.values);
         let known =

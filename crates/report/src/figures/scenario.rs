@@ -1,4 +1,4 @@
-//! What the threads of a scenario slept, and how long its CPUs were idle at a time.
+//! The sleeps of a scenario's threads, and the idle times of its CPUs.
 
 use std::collections::BTreeSet;
 
@@ -179,8 +179,8 @@ fn caption(panels: &[(&str, Vec<(f64, f64)>)], phases: &[Phase], numbered: bool)
 /// From here on a stretch is a good one (timer-rule article).
 const GOOD_NS: u64 = 8_000_000;
 
-/// What the shorter stretches are drawn in, and the good ones; the names of
-/// the lengths tell them apart as well.
+/// The colours of the shorter stretches and of the good ones; the names of the lengths distinguish
+/// them as well.
 const KINDS: [LegendEntry; 2] = [
     ("shorter than 8 ms", RGBColor(213, 94, 0)),
     (
@@ -189,7 +189,7 @@ const KINDS: [LegendEntry; 2] = [
     ),
 ];
 
-/// What tells bars apart: a name for the legend, and a colour.
+/// A legend entry for bars: a name and a colour.
 type LegendEntry = (&'static str, RGBColor);
 
 /// The name below a bar, and what it is drawn in.
@@ -198,7 +198,7 @@ type Bar = (String, LegendEntry);
 /// With more panels than this, all phases of a model are in one.
 const MOST: usize = 8;
 
-/// What a panel shows, and the stretches in it.
+/// The title of a panel, and its stretches.
 type Stretches = (String, Vec<IdleStretch>);
 
 /// The share of the idle time by the length of the stretch, for each scenario
@@ -356,7 +356,7 @@ fn panels(computer: &[Row<'_, ScenarioComputer>]) -> (Vec<Stretches>, &'static s
     (of_models, "all phases together")
 }
 
-/// Those of all phases together.
+/// The stretches of all phases together.
 fn pooled(phases: &[Row<'_, ScenarioComputer>]) -> Vec<IdleStretch> {
     let all = phases.iter().filter_map(|m| m.of.idle_stretches.as_ref());
     let of_length = |(at_least_ns, same): (u64, Vec<&IdleStretch>)| IdleStretch {

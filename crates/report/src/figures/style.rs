@@ -21,9 +21,8 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 0, 0),
 ];
 
-/// What has a look of its own wherever it is drawn: strategies, the libraries they
-/// are compared with, and the calls of the OS. Those that are often drawn together
-/// come first.
+/// Subjects with a look of their own wherever they are drawn: strategies, the libraries they are
+/// compared with, and the calls of the OS. Subjects that are often drawn together come first.
 const KNOWN: &str = "adaptive-balanced spin_sleep system precise timer spin fixed-margin adaptive-frugal tokio \
     max-nap adaptive-exact yield-spin std clock_nanosleep timerfd clock_nanosleep+slack=1ns Sleep \
     high-resolution-timer waitable-timer sleep mach_wait_until kevent nanosleep \
@@ -31,7 +30,7 @@ const KNOWN: &str = "adaptive-balanced spin_sleep system precise timer spin fixe
     WM_TIMER poll select epoll_wait condition-variable futex timer_settime SO_RCVTIMEO \
     thread::sleep yield futex+slack=1ns setitimer";
 
-/// What stands at the points of a series. Six markers and seven colours repeat
+/// The markers of a series. Six markers and seven colours repeat together only after 42 subjects.
 /// together only after 42 subjects.
 const MARKERS: [Marker; 6] = [
     Marker::Disc,

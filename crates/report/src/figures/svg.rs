@@ -18,7 +18,7 @@ use plotters_backend::{
     FontTransform,
 };
 
-/// What figures draw on.
+/// The canvas of figures.
 pub type Canvas<'a> = DrawingArea<Svg<'a>, Shift>;
 
 /// A point on it, from the upper left corner.
@@ -216,7 +216,7 @@ impl DrawingBackend for Svg<'_> {
     }
 }
 
-/// What plotters has no element for. What is drawn between a begin and an end belongs
+/// A group, for which plotters has no element. Drawings between a begin and an end belong
 /// together.
 enum Group<'t> {
     Begin(&'static str, &'t str),
@@ -272,7 +272,7 @@ fn grouped(
     canvas.draw(&Group::End)
 }
 
-/// What is drawn of a thing that the legend names so.
+/// Draws a series, named as in the legend.
 pub fn series(canvas: &Canvas, name: &str, drawing: impl FnOnce() -> Drawn) -> Drawn {
     grouped(canvas, "data-s", name, drawing)
 }

@@ -1,4 +1,4 @@
-//! What a sweep found over two of its axes.
+//! The results of a sweep over two of its axes.
 
 use punctual_record::sweep::{By, Cell, Sweep};
 

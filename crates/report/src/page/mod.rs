@@ -22,8 +22,8 @@ use crate::{Figure, Report, Verdict, verdict};
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// What the browser may run of the page, by SHA-256 in base 64: so nothing that a Run brings
-/// along.
+/// The only style and script that the browser may run, by SHA-256 in base 64: it runs nothing that
+/// a Run contains.
 const STYLE_HASH: &str = "zmxqfrCHkWqODRfS0gjtGkYJ0il3uZ8eBAW/haCi6rM=";
 const SCRIPT_HASH: &str = "MOQGBbuDHBBoKdS7BXmdyOXeG3fu+6vLSxavoBjeiSE=";
 
@@ -301,7 +301,7 @@ fn paragraph(words: &str) -> String {
     format!("<p class=\"faint\">{}</p>\n", text(words))
 }
 
-/// What can be wider than the page; whoever uses a keyboard can go there to scroll.
+/// Content that can be wider than the page; it can be focused and scrolled with a keyboard.
 fn scrolled(name: &str, html: &str) -> String {
     format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{name}\">\n{html}</div>\n"

@@ -26,7 +26,7 @@ const BINS: usize = 62;
 const STRIPS: usize = 7;
 const LONGEST_NAME: usize = 34;
 
-/// What is not late, or early, stands at the left end.
+/// A wait that is not late, or early, stands at the left end.
 const LEAST_NS: f64 = 10.0;
 
 /// One subject.
@@ -106,7 +106,7 @@ fn strips<'r>(run: &'r Run, first: &Measurement) -> Vec<Strip<'r>> {
     strips
 }
 
-/// What tells lengths and rates apart, of the parameters.
+/// The parameters that distinguish lengths and rates.
 fn at(m: &Measurement) -> (&'static str, Vec<Value>) {
     const KEYS: [&str; 5] = ["asked_ns", "rate_hz", "period_ns", "threads", "scenario"];
     let params = m.experiment.params();

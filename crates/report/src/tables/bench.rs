@@ -1,5 +1,5 @@
-//! What `bench` measures: waits at a rate, single waits and naps, regimes, and what strategies had
-//! learned.
+//! The tables of `bench`: waits at a rate, single waits and naps, regimes, and the knowledge of
+//! strategies.
 
 use punctual_record::experiment::{
     Decades, Frames, IntervalLength, Learning, Naps, Pace, RegimeBatch, Regimes, Robustness,

@@ -15,7 +15,7 @@ pub struct Section {
 /// A table that is not laid out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cells {
-    /// What it is of.
+    /// The title.
     pub title: String,
     /// Names above columns next to each other, each with how many those are; the first
     /// column is not among them.

@@ -19,7 +19,7 @@ pub(crate) const MAX: Told = ("max", |m| measured(m, m.late_ns.max as f64));
 pub(crate) const MEAN: Told = ("mean", |m| measured(m, m.late_ns.mean));
 pub(crate) const MEAN_CAPPED: Told = ("mean\ncapped", |m| measured(m, m.late_ns.mean_capped));
 
-/// What the rule in force predicts for the median.
+/// The prediction of the rule in force for the median.
 pub(crate) const PREDICTED: Told = ("predicted", |m| {
     let late = m.predicted_late_ns;
     Cell::or(late.map(units::lateness), Why::NOT_PREDICTED)

@@ -125,7 +125,7 @@ pub(crate) fn of_experiments(compared: &Comparison, more: &[Compared]) -> Vec<Se
         .collect()
 }
 
-/// What a row is of: its subject, and the parameters that are not in `common`.
+/// The label of a row: its subject, and the parameters that are not in `common`.
 pub(crate) fn label_of(row: &Row, common: &[String]) -> String {
     let params = params_in_words(row).into_iter();
     let params = params.filter(|word| !common.contains(word));
@@ -147,12 +147,12 @@ pub(crate) fn sources(compared: &Comparison) -> Option<String> {
     })
 }
 
-/// What stands in the place of a run's letter: `published 3, Linux`.
+/// The label in the place of a run's letter: `published 3, Linux`.
 pub(crate) fn published_label(place: usize, published: &Published) -> String {
     format!("published {}, {}", place + 1, published.family())
 }
 
-/// Who published what, how, and where.
+/// A published figure in words: author, method and place.
 pub(crate) fn published_in_words(published: &Published) -> String {
     let Published { os, machine, .. } = published;
     let on = [*os, *machine].into_iter().filter(|s| !s.is_empty());
@@ -177,15 +177,15 @@ pub(crate) fn published_in_words(published: &Published) -> String {
 /// A table of numbers that belong together; it is there where a run has one of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Compared {
-    /// What it is of.
+    /// The title.
     pub what: &'static str,
-    /// What its numbers mean.
+    /// The meaning of its numbers.
     pub caption: &'static str,
     /// The head of each column, and what it shows.
     pub columns: &'static [(&'static str, Shows)],
 }
 
-/// What a column of a table shows.
+/// The contents of a column.
 #[derive(Clone, Copy, Debug)]
 pub enum Shows {
     /// Samples of lateness.
@@ -280,7 +280,7 @@ struct Line<'c> {
     tells: Tells<'c>,
 }
 
-/// What it tells.
+/// The contents of a line.
 #[derive(Clone, Copy)]
 enum Tells<'c> {
     Nothing,
@@ -351,7 +351,7 @@ fn section(
     Some(table.section())
 }
 
-/// What a row is of, a line for each run, and one for each published figure.
+/// The lines of a row: one for each run, and one for each published figure.
 fn lines<'r>(
     compared: &'r Comparison,
     row: &'r Row,

@@ -1,5 +1,5 @@
-//! What is known of a computer: the prediction of `doctor` beside the measurement, and the hiccups
-//! of a `watch`.
+//! The tables of a computer: the prediction of `doctor` beside the measurement, and the hiccups of
+//! a `watch`.
 
 use punctual_record::experiment::{Cause, Doctor, Hiccup, Watch};
 use punctual_record::{Diagnosis, Punctuality, Run, Verdict};
@@ -94,7 +94,7 @@ fn wake(of: &Doctor) -> Option<f64> {
     Some(of.wake_cost_ns.as_ref()?.p50? as f64)
 }
 
-/// So many hiccups are told one by one.
+/// The number of hiccups that are listed one by one.
 const TOLD: usize = 10;
 
 /// For each watch: lateness, its distribution, and the hiccups.
@@ -211,8 +211,8 @@ fn due(m: Row<'_, Watch>) -> u64 {
     Punctuality::of(&[m.m]).map_or(0, |of| of.due())
 }
 
-/// Who had the CPU most during the hiccups that are kept, and in how many of them:
-/// ` (sh 31, cargo 5, not seen 2)`.
+/// The processes that had the CPU most during the kept hiccups, and in how many of them: ` (sh 31,
+/// cargo 5, not seen 2)`.
 pub(crate) fn who_had_it(m: Row<'_, Watch>) -> String {
     const MOST: usize = 4;
     let queued = m.of.hiccups.iter().filter(|h| h.cause == Cause::Queued);

@@ -14,7 +14,7 @@ const ROUNDS_FOR_95_PERCENT: usize = 6;
 /// Each weight as the head of a column, and which it is.
 const WEIGHTS: [(&str, usize); 3] = [("w = 1", 0), ("w = 10", 1), ("w = 100", 2)];
 
-/// What a long wait counts for.
+/// How a long wait counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Counted {
     /// Each lateness at most 1 ms.
@@ -134,8 +134,8 @@ fn beside_lowest_in_words(group: &[&Measurement]) -> String {
     )
 }
 
-/// What the library costs its users over the strategy that it waits with. Nothing
-/// where not both were measured.
+/// The extra cost of the library over the strategy that it waits with. Nothing where not both were
+/// measured.
 fn library_over_bare(group: &[&Measurement]) -> Option<String> {
     const BARE: &str = "adaptive-balanced";
     let of = |name: &str| group.iter().find(|m| m.subject == name);
@@ -153,7 +153,7 @@ fn library_over_bare(group: &[&Measurement]) -> Option<String> {
 /// Costs of a measurement.
 type Costs = fn(&Measurement) -> Option<&Weights<f64>>;
 
-/// What is added for each nap, and the costs with it.
+/// The amount that is added for each nap, and the costs with it.
 const WITH_NAPS: [(&str, Costs); 2] = [
     ("5 us", |m| m.cost_capped_nap_plus_5us_ns.as_ref()),
     ("20 us", |m| m.cost_capped_nap_plus_20us_ns.as_ref()),
@@ -217,7 +217,8 @@ fn rounds_in_words(group: &[&Measurement], unit: &str) -> String {
     interval_in_words(group.iter().map(|m| m.rounds.len()), unit)
 }
 
-/// What a median over so many rounds is, and what stands in brackets behind it, with `unit` added.
+/// A description of a median over so many rounds, and of the brackets behind it, with `unit`
+/// added.
 pub fn interval_in_words(rounds: impl Iterator<Item = usize> + Clone, unit: &str) -> String {
     let rounds = rounds.filter(|&n| n > 0);
     let (Some(least), Some(most)) = (rounds.clone().min(), rounds.clone().max()) else {

@@ -20,8 +20,8 @@ const WORDS: usize = 14;
 /// How cells are laid out.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Layout {
-    /// So many columns at the left hold names, and the first does in any case; the others hold
-    /// numbers, and are to the right.
+    /// The number of columns at the left that hold names, at least one; the others hold numbers,
+    /// and are right-aligned.
     pub(super) names: usize,
     pub(super) words_last: bool,
     /// Lines are no longer, for which cells are broken.
@@ -325,7 +325,7 @@ fn broken_at(cell: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// What is not broken: a word, a number with its unit, a sign with what it is of.
+/// The unbreakable parts: a word, a number with its unit, a sign with its value.
 fn tokens(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line.trim();
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! What `measure` measures: calls of the OS, clocks, timers, yields, load, CPUs, and gaps.
+//! The tables of `measure`: calls of the OS, clocks, timers, yields, load, CPUs, and gaps.
 
 use punctual_record::experiment::{Clocks, Cores, Gap, Lengths, Load, Sleep, Timers, Yield};
 use punctual_record::{Measurement, Mode, Run};
@@ -178,7 +178,7 @@ fn stated_in_words(ns: u64) -> String {
     }
 }
 
-/// So many modes are told in a cell; of more, that there are others.
+/// The number of modes in a cell; if there are more, the cell says so.
 const SHOWN_MODES: usize = 4;
 
 /// The common lengths of sleeps: `2.00 ms x 61 % (2 ticks)`. Those of a few
@@ -207,7 +207,7 @@ fn lengths(name: &str, rounds: &[Row<'_, Timers>]) -> String {
 /// The length whose distribution is shown.
 const SHOWN_NS: f64 = 1e6;
 
-/// So many early returns are told one by one.
+/// The number of early returns that are listed one by one.
 const MOST_EARLY: usize = 8;
 
 /// The overshoot of each call by the time asked for: the median, a high
@@ -459,8 +459,8 @@ pub(crate) fn load(measurements: &[Row<'_, Load>]) -> Vec<Section> {
     calls.iter().enumerate().map(table).collect()
 }
 
-/// What of the mean lateness no counter explains; nothing where the OS does not
-/// count both. The counters are of whole batches, so a little can be below zero.
+/// The part of the mean lateness that no counter explains; nothing where the OS does not count
+/// both. The counters are of whole batches, so the part can be slightly below zero.
 fn unexplained_ns(m: &Measurement) -> Option<f64> {
     let explained = m.queued_per_wait_ns? + m.stolen_per_wait_ns?;
     (m.late_ns.n > 0).then_some(m.late_ns.mean - explained)

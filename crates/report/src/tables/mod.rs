@@ -28,10 +28,10 @@ pub(crate) use scenario::{expectations, scenario};
 use crate::prose;
 use table::Table;
 
-/// What a page holds.
+/// The width of a page.
 const WIDTH: usize = 120;
 
-/// What a page holds, or the terminal that it is for, if that is less.
+/// The width of a page, or of the terminal if that is less.
 pub fn width() -> usize {
     prose::columns().map_or(WIDTH, |columns| columns.min(WIDTH))
 }

@@ -73,7 +73,7 @@ type Word = fn(&Measurement) -> &str;
 /// The highest number of a column that there need not be room for.
 const SPARE_MAX: u8 = 3;
 
-/// What there is several of in a run, so that a line must say which it is.
+/// The things of which a run has several, so that a line must name its own.
 #[derive(Clone, Copy)]
 struct Several {
     phases: bool,
@@ -306,7 +306,7 @@ fn of_computer<'a, 'r>(group: &'a [Computer<'r>]) -> Vec<Column<'a, Computer<'r>
         .into_columns()
 }
 
-/// What was read of the OS: the head of its column, and its name.
+/// The readings of the OS: the head of each column, and its name.
 fn readings(group: &[Threads<'_>]) -> Vec<(String, String)> {
     let keys: BTreeSet<String> = group
         .iter()
@@ -374,7 +374,7 @@ fn share_of(computer: &ScenarioComputer, state: &str) -> Option<f64> {
     states.find(|known| known.name == state)?.share
 }
 
-/// So many modes are told; of more, that there are others.
+/// The number of modes that are shown; if there are more, the cell says so.
 const SHOWN: usize = 4;
 
 /// The share of a mode that is more than an accident.
@@ -428,7 +428,7 @@ fn several_lengths(group: &[Threads<'_>]) -> String {
     under("Sleeps of several lengths:", &lines)
 }
 
-/// What was read and was not the same each time, as lines below the table.
+/// The readings that varied, as lines below the table.
 fn several_readings(group: &[Threads<'_>]) -> String {
     let mut lines = Vec::new();
     for m in group {
@@ -453,7 +453,7 @@ fn under(title: &str, lines: &[(String, String)]) -> String {
     format!("{title}\n{lines}")
 }
 
-/// What tells a measurement from the others of its table.
+/// The name that distinguishes a measurement from the others of its table.
 fn whose(m: &Measurement, group: &[Threads<'_>]) -> String {
     let differs = |of: fn(&Measurement) -> &str| group.iter().any(|other| of(other) != of(m));
     let parts: [fn(&Measurement) -> &str; 3] = [|m| m.subject.as_str(), phase, model];

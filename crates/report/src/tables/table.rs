@@ -42,7 +42,7 @@ use super::cells::{Cells, Section};
 use super::layout::{self, Layout};
 
 /// Why a value is missing: where that stands among the reasons below a table, and what it is.
-/// Those of other products come after these.
+/// The reasons of other products come after these.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Why(pub u8, pub &'static str);
 
@@ -63,13 +63,13 @@ impl Why {
     pub const NOT_PREDICTED: Self = Self(4, "no timer rule predicts it");
     /// A time that the OS does not count.
     pub const NOT_COUNTED: Self = Self(5, "the OS does not count it");
-    /// What the OS could state and does not.
+    /// The OS could state it and does not.
     pub const NOT_STATED: Self = Self(6, "the OS does not state it");
     /// Sleeps that are no whole number of ticks long.
     pub const NO_TICKS: Self = Self(7, "no whole number of ticks");
     /// An OS without a timer interval.
     pub const NO_INTERVAL: Self = Self(8, "this OS has no timer interval");
-    /// What is planned by the length of a nap, where ticks tell more.
+    /// Naps are planned by ticks, not by length.
     pub const BY_TICKS: Self = Self(9, "naps with this call are aimed at ticks");
     /// A share of the idle time of CPUs that had none.
     pub const NEVER_IDLE: Self = Self(10, "no CPU was idle");
@@ -77,7 +77,7 @@ impl Why {
     pub const NO_MODE: Self = Self(11, "no length is frequent");
     /// Nothing was measured there.
     pub const NOT_MEASURED: Self = Self(12, "not measured");
-    /// What several CPUs do where there is one.
+    /// There is no second CPU.
     pub const ONE_CPU: Self = Self(13, "there is only one CPU");
     /// A run that has no measurement of what another run has.
     pub const NOT_IN_RUN: Self = Self(14, "the run has no such measurement");
@@ -87,27 +87,27 @@ impl Why {
     pub const NO_MULTIPLE: Self = Self(16, "no ratio, as a wait was early or took no time");
     /// A cost that follows from rounds, of which there are none.
     pub const NO_ROUNDS: Self = Self(17, "the run has no rounds that a cost could follow from");
-    /// What a published figure does not tell.
+    /// A published figure does not tell it.
     pub const NOT_PUBLISHED: Self = Self(18, "not published");
     /// Lateness from which missed deadlines were left out.
     pub const WITHOUT_MISSED: Self = Self(
         19,
         "the file is of an older version, whose lateness leaves out missed deadlines",
     );
-    /// Those of other products come after it.
+    /// The last one; the reasons of other products come after it.
     pub const LAST: u8 = 19;
 }
 
 /// The head of a column that any measurement can have, and what is below it.
 pub(crate) type Told = (&'static str, fn(&Measurement) -> Cell);
 
-/// What a column says of a row.
+/// The content of a column in one row.
 #[derive(Clone)]
 pub struct Cell {
     /// The words; without any the reason, if it is not that of the whole column.
     text: Result<String, Option<Why>>,
     approximate: bool,
-    /// What a value is beside the best of its column.
+    /// The sign of a value beside the best of its column.
     sign: Option<char>,
 }
 
@@ -292,8 +292,7 @@ impl<'a, R> Table<'a, R> {
         self.last(|column| column.blank = blank)
     }
 
-    /// What the head of the last column does not say by itself, for the first
-    /// paragraph below the table.
+    /// Explains the head of the last column, in the first paragraph below the table.
     pub fn in_words(self, words: impl Into<Cow<'static, str>>) -> Self {
         self.last(|column| column.in_words = words.into())
     }
@@ -355,7 +354,7 @@ impl<'a, R> Table<'a, R> {
         self
     }
 
-    /// So many columns hold names and are to the left; without that, one.
+    /// Sets the number of columns with names, which are left-aligned; the default is one.
     pub fn names(mut self, columns: usize) -> Self {
         self.layout.names = columns;
         self
@@ -463,7 +462,7 @@ struct Marks {
 }
 
 impl Marks {
-    /// What the marks in the table mean.
+    /// The meaning of the marks in the table.
     fn in_words(mut self) -> Vec<String> {
         self.blanks.sort_unstable();
         self.blanks.dedup();

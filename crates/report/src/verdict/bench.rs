@@ -11,7 +11,7 @@ use crate::{prose, units};
 
 /// Fewer rounds give no interval of 95 %.
 const ROUNDS_TO_JUDGE: usize = 6;
-/// What sentences and table are about: lateness counts ten times.
+/// The weight of sentences and table: lateness counts ten times.
 const USUAL: usize = 1;
 
 /// The ways to wait in a loop of one rate, where each has a cost.
@@ -105,7 +105,7 @@ impl<'r> Loop<'r> {
             .expect("a loop has two at least")
     }
 
-    /// Those that are not told apart from the best, rivals before its own family.
+    /// The subjects that do not differ significantly from the best, rivals before its own family.
     fn not_told(&self, weight: usize) -> Vec<&'r str> {
         let best = self.best(weight).m;
         let others = self.rows.iter().map(|row| row.m);
@@ -130,7 +130,7 @@ impl<'r> Loop<'r> {
         others.all(|row| beside(row.m, best.m, weight) == Beside::Dearer)
     }
 
-    /// Those of the best's own family that are not dearer for certain.
+    /// The subjects of the best's own family that are not significantly dearer.
     fn like_best(&self, weight: usize) -> Vec<&'r str> {
         let best = self.best(weight).m;
         let kin = self.rows.iter().map(|row| row.m);
@@ -232,7 +232,7 @@ fn briefly_within(ratio: &Interval) -> String {
     format!("{} [{low}..{high}]", units::ratio(ratio.median))
 }
 
-/// What is cheapest where lateness counts less, and more.
+/// The cheapest where lateness counts less, and more.
 fn other_weights(loops: &[Loop]) -> Option<String> {
     let of = |weight: usize| {
         let each = loops.iter().take(3).map(|one| {
@@ -253,7 +253,7 @@ fn ranked<'r>(loops: &[Loop<'r>]) -> Vec<&'r str> {
     let score = |subject: &str| -> f64 {
         let rows = loops.iter().filter_map(|one| one.over_best(subject));
         let logs: Vec<f64> = rows.map(|(_, ratio)| ratio.median.max(1e-9).ln()).collect();
-        // Who is measured at fewer rates comes after those that are at all.
+        // A subject that was measured at fewer rates comes after the others.
         let missing = (loops.len() - logs.len()) as f64;
         missing * 1e3 + logs.iter().sum::<f64>() / logs.len().max(1) as f64
     };
@@ -300,7 +300,7 @@ fn are_kin(a: &Measurement, b: &Measurement) -> bool {
     a.subject == b.subject || is_adaptive(a) && is_adaptive(b)
 }
 
-/// Whose it is, which its name does not say.
+/// The origin of a subject whose name does not show it.
 fn introduced(subject: &str) -> &'static str {
     match subject {
         "adaptive-balanced" => " (this library's default)",
@@ -546,8 +546,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever was measured, a best is named only where the interval of each rival's ratio lies
-        /// above 1, and a screen is not overrun.
+        /// A best is named only where the interval of each rival's ratio lies above 1, for any
+        /// measurement, and the answer fits a screen.
         #[test]
         fn no_best_that_the_intervals_do_not_carry(
             all in proptest::collection::vec(proptest::collection::vec(50.0..150.0f64, 1..12), 2..14),

@@ -1,4 +1,4 @@
-//! What differs between Runs.
+//! The differences between Runs.
 
 use std::cmp::Ordering;
 
@@ -21,7 +21,7 @@ struct Pair<'c> {
     this: &'c Estimate,
 }
 
-/// What Runs set side by side say; `more` are the tables of other products than waiting.
+/// The verdict on several Runs; `more` are the tables of other products than waiting.
 pub fn comparison_verdict(compared: &Comparison, more: &[Compared]) -> Verdict {
     let pairs = pairs(compared, more);
     let mut sentences = rules(compared);
@@ -191,7 +191,7 @@ fn against_first(compared: &Comparison, column: &Column, pairs: &[Pair]) -> Stri
     )
 }
 
-/// What the first Run has of something that others have published, and theirs.
+/// A value of the first Run beside the published one.
 struct Beside<'c> {
     of: String,
     late_ns: f64,
@@ -254,7 +254,7 @@ fn beside_published(all: &[Beside]) -> Option<String> {
     })
 }
 
-/// So many places are named where a rule fails, and where it is inconclusive.
+/// The number of places that are named where a rule fails, and where it is inconclusive.
 const NAMED: usize = 3;
 
 /// Whether the rules hold, and where each does not, with its numbers.
@@ -397,8 +397,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever was measured: what no interval carries is not claimed, and what lies apart in
-        /// every round is.
+        /// For any measurement: a difference that no interval supports is not claimed, and one
+        /// that shows in every round is.
         #[test]
         fn nothing_is_called_worse_that_the_rounds_do_not_carry(
             both in proptest::collection::vec((100_000..200_000i64, 100_000..200_000i64), 1..12),

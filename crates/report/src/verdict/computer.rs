@@ -1,5 +1,5 @@
-//! What is wrong with a computer: why waits are late and what helps, and whether it is noisy and who
-//! disturbs it.
+//! The answers about a computer: why waits are late and the remedies, and whether it is noisy and
+//! the causes.
 
 use punctual_record::experiment::{Cause, Doctor, Watch};
 use punctual_record::{Advice, Disturbance, Punctuality, Run, Verdict as Judged};
@@ -20,8 +20,8 @@ pub(super) fn doctor(run: &Run) -> Option<Verdict> {
     let mut sentences: Vec<String> = plain(run, &rows).map(in_words).into_iter().collect();
     let is_busy = (run.disturbance.as_ref()).is_some_and(Disturbance::is_too_busy);
     if !is_busy {
-        // What it is, and why it is so here; the rest is what else it lets happen. On a busy
-        // computer it explains little.
+        // The name of the rule, and why it is in force here; the rest is about its other effects.
+        // On a busy computer it explains little.
         sentences.extend(sentences_of(&diagnosis.rule, 2));
     }
     if let Some(why) = &diagnosis.no_prediction {
@@ -117,7 +117,7 @@ fn sentences_of(text: &str, most: usize) -> Option<String> {
     Some(text[..end].to_owned()).filter(|text| !text.is_empty())
 }
 
-/// What to do, without its reasons, and what it brings.
+/// The action without its reasons, and its effect.
 fn helps(advice: &Advice, is_busy: bool) -> String {
     let ends = [": ", ". ", "; "];
     let end = ends.into_iter().filter_map(|end| advice.what.find(end));
@@ -228,7 +228,7 @@ fn causes(of: &Watch) -> Vec<(u64, Cause, &'static str)> {
     causes
 }
 
-/// What to do about the most frequent one.
+/// The action against the most frequent cause.
 fn next_of(most: Option<Cause>, of: &Watch, quieter: Option<usize>) -> String {
     let next = match most {
         Some(Cause::Throttled) => {

@@ -15,11 +15,11 @@ struct At<'r> {
     value: f64,
 }
 
-/// What is said of such a run.
+/// The words for such a run.
 struct Points {
-    /// What is low: `least late in the median`.
+    /// The low quantity: `least late in the median`.
     low: &'static str,
-    /// What the points are: `lengths`.
+    /// The points: `lengths`.
     points: &'static str,
     caption: &'static str,
     written: fn(f64) -> String,

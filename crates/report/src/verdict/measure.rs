@@ -1,4 +1,4 @@
-//! What `measure` found: an answer for each of its experiments, in the order in which people ask.
+//! The answers of `measure`, one for each of its experiments, in the order in which people ask.
 
 use punctual_record::compare::{MARGIN, Metric};
 use punctual_record::experiment::{Clocks, Cores, Gap, Load, Sleep, Timers, Yield};
@@ -25,10 +25,10 @@ fn measured<E: OfExperiment>(run: &Run) -> Option<Vec<Row<'_, E>>> {
     (!rows.is_empty()).then_some(rows)
 }
 
-/// Who waits, by call and priority.
+/// A waiting thread, by call and priority.
 type Waiter<'r> = (&'r str, &'r str);
 
-/// What threads that compute do to a wait, and whether a priority helps.
+/// The effect of computing threads on a wait, and of a priority.
 fn load(run: &Run) -> Option<Verdict> {
     let rows = measured::<Load>(run)?;
     let loads = select::values(&rows, |of| of.load_per_cpu);
@@ -208,7 +208,7 @@ fn yields(run: &Run) -> Option<Verdict> {
     ))
 }
 
-/// What reading a clock costs, and how finely it shows the time.
+/// The cost of reading a clock, and its resolution.
 fn clocks(run: &Run) -> Option<Verdict> {
     let rows = select::of_run::<Clocks>(run);
     let cost = |row: &Row<'_, Clocks>| row.of.read_cost_ns.and_then(|cost| cost.p50);

@@ -23,16 +23,16 @@ use crate::tables::Cells;
 use crate::tables::table::Table;
 use crate::{prose, select, units};
 
-/// What a run says, in one screen.
+/// The answer of a run, in one screen.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict {
     /// The command, and where it ran.
     pub heading: String,
     /// One to five sentences that answer what the command is for.
     pub sentences: Vec<String>,
-    /// What was compared, the best marked by a sign.
+    /// The comparison, with a sign at the best.
     pub overview: Option<Overview>,
-    /// What to do next, with a command.
+    /// The next step, with a command.
     pub next: String,
     /// A line to copy behind that, if there is one: it is never broken.
     pub line: Option<String>,
@@ -41,15 +41,15 @@ pub struct Verdict {
 /// The table of a verdict.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overview {
-    /// What the columns are; names are in the first.
+    /// The heads of the columns; names are in the first.
     pub head: Vec<String>,
     /// The rows, the most important first; later ones are left out where there is no room.
     pub rows: Vec<Vec<String>>,
-    /// What is to be known to read it.
+    /// The explanation to read first.
     pub caption: String,
 }
 
-/// What a run says in these words, with what is to be known of the run.
+/// The verdict of a run, with its facts and doubts.
 pub(crate) fn of_run<R: RunRow>(run: &Run<R>, mut verdict: Verdict) -> Verdict {
     let machine = [run.machine.name.as_str(), run.machine.os.as_str()];
     let machine = prose::list(machine.into_iter().filter(|it| !it.is_empty()));
@@ -76,7 +76,7 @@ pub(crate) fn of_run<R: RunRow>(run: &Run<R>, mut verdict: Verdict) -> Verdict {
     if let Some((first, others)) = run.warnings.split_first() {
         let n = others.len();
         let more = prose::when(n > 0, || format!(" ({n} more: --full)"));
-        // What it says first: all of it, with the remedy, is in the report.
+        // Only the first part: all of it, with the remedy, is in the report.
         let ends = [". ", ": "]
             .into_iter()
             .filter_map(|end| first.what.find(end));
@@ -127,11 +127,11 @@ pub(crate) fn of_waits(run: &Run) -> Option<Verdict> {
     rules.iter().find_map(|rule| rule(run))
 }
 
-/// What one of these says.
+/// A rule of verdicts.
 type Rule = fn(&Run) -> Option<Verdict>;
 
-/// What the first says that knows of anything, and of what the others say a sentence each, as
-/// far as there is room above the table.
+/// The verdict of the first rule that applies, and a sentence of each other one, as far as there
+/// is room above the table.
 fn first_of(run: &Run, rules: &[Rule]) -> Option<Verdict> {
     // On a model another says on what that rests.
     let most = if run.machine.evidence.is_empty() {
@@ -173,7 +173,7 @@ const WIDTH: usize = 80;
 const NARROWEST: usize = 32;
 
 impl Verdict {
-    /// What is said, and what to do next.
+    /// A verdict of sentences, and the next step.
     pub fn new(sentences: Vec<String>, next: impl Into<String>) -> Self {
         Self {
             sentences,

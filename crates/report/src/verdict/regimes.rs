@@ -8,7 +8,7 @@ use crate::select;
 use crate::tables::ratio_within;
 use crate::tables::table::Table;
 
-/// What the sentence on all regimes is about: lateness counts ten times.
+/// The weight of the sentence on all regimes: lateness counts ten times.
 const USUAL_WEIGHT: f64 = 10.0;
 
 pub(super) fn verdict(run: &Run) -> Option<Verdict> {

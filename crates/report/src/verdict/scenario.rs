@@ -1,4 +1,4 @@
-//! What a scenario came to, and whether that is what its sources say.
+//! The results of a scenario, and whether its sources agree.
 
 use punctual_record::experiment::{ScenarioComputer, ScenarioThreads};
 use punctual_record::{Expectation, Measurement, Run};
@@ -28,7 +28,7 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     let example = waiting.first().filter(|_| scenario::is_virtual(run));
     let line = example.map(|row| {
         let of_one = prose::when(models.len() > 1, || format!(" --on {}", row.of.at.on));
-        // What was read from there can be given again by a pipe only.
+        // A scenario from standard input can be repeated by a pipe only.
         let name = match row.of.at.scenario.as_str() {
             "standard input" => "-",
             name => name,
@@ -56,7 +56,7 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     Some(overview(verdict, shown, &computers))
 }
 
-/// So many scenarios have a sentence.
+/// The number of scenarios that have a sentence.
 const SCENARIOS: usize = 3;
 
 fn waits(row: &Row<ScenarioThreads>) -> bool {
@@ -66,7 +66,7 @@ fn waits(row: &Row<ScenarioThreads>) -> bool {
 /// A figure of a row by which rows are compared.
 type Figure = fn(&Row<ScenarioThreads>) -> Option<f64>;
 
-/// What is said of the least and the most of a figure.
+/// The least and the greatest value of a figure.
 struct Range {
     figure: Figure,
     /// `A sleep took 2.000 ms in the median`, in which the number is between these.
@@ -166,7 +166,7 @@ fn overview(
         .iter()
         .partition(|(head, _)| differs(head) || differing.is_empty() && *head == "thread");
     let heads = prose::list(named.iter().map(|(head, _)| head));
-    // Who waits for others is late from their signal on.
+    // A wait for other threads is late from their signal on.
     let is_signalled = rows.iter().any(|row| row.of.since_signal_ns.is_some());
     // The heading names the one scenario.
     let alike = alike.iter().filter(|(head, _)| *head != "scenario");
@@ -233,7 +233,7 @@ fn stated(all: &[Expectation], title: Option<&str>) -> Option<String> {
     }
 }
 
-/// What comes out on models of which the sources do not speak, beside what they state of others.
+/// The results on models that the sources do not cover, beside their statements about others.
 fn compared(all: &[Expectation]) -> Option<String> {
     let others = all.iter().filter(|expected| !expected.stated);
     let models = select::grouped(others, |expected| expected.on.as_str());

@@ -1,5 +1,5 @@
-//! What holds of any file that is read as a Run. The fuzzer in `fuzz/` asks the
-//! same; what it has found, as far as it is kept, is in `fuzz/seeds/run`.
+//! Properties of any file that is read as a Run. The fuzzer in `fuzz/` checks the same; its kept
+//! inputs are in `fuzz/seeds/run`.
 
 use punctual_record::compare::Comparison;
 use punctual_record::{Run, is_visible};

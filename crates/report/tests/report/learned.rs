@@ -1,4 +1,4 @@
-//! What strategies had learned, in words. The numbers are invented.
+//! The knowledge of strategies, in words. The numbers are invented.
 
 use punctual_record::{Estimate, Findings, Learned, LearnedCall, LearnedClass, Run};
 use punctual_report::{explained, text};

@@ -145,7 +145,7 @@ fn pace(dice: &mut Dice, rate_hz: f64) -> Vec<Measurement> {
         .collect();
     mark_the_best(&mut all);
     if rate_hz < 100.0 {
-        // What an OS that tells less leaves out.
+        // An OS with fewer counters leaves these out.
         let mut silent = all.remove(5);
         silent.cpu = Cpu::default();
         silent.cost_ns = None;

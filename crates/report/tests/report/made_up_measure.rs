@@ -1,4 +1,4 @@
-//! What `punctual measure` writes, of a machine that nobody has.
+//! The report of `punctual measure`, for an invented machine.
 
 use punctual_record::experiment::{Clocks, Cores, Gap, Lengths, Load, Sleep, Timers, Yield};
 use punctual_record::{Experiment, Late, Measurement, Run, modes};

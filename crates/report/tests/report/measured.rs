@@ -1,5 +1,4 @@
-//! What `punctual measure` writes: tables and figures of a run that never
-//! happened.
+//! The report of `punctual measure`: tables and figures of an invented run.
 
 use punctual_record::experiment::{
     Clocks, Cores, Gap, Lengths, Load, Phase, ScenarioThreads, Sleep, Timers, Yield,
@@ -158,7 +157,7 @@ fn every_experiment_is_drawn() {
     leave_to_look_at(&figures, "measured");
 }
 
-/// Whatever of a measurement is missing or extreme.
+/// Measurements with missing or extreme values.
 #[test]
 fn partial_and_extreme_measurements_are_reported_and_drawn() {
     let samples: [&[i64]; 5] = [

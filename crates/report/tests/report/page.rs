@@ -21,7 +21,7 @@ fn page(runs: &[Run]) -> String {
     page.html()
 }
 
-/// What is between two of these, each time.
+/// The texts between two of these, each time.
 fn between<'t>(text: &'t str, begin: &str, end: &str) -> Vec<&'t str> {
     let parts = text.split(begin).skip(1);
     parts.map(|part| part.split(end).next().unwrap()).collect()

@@ -117,7 +117,7 @@ fn at(on: &str, phase: usize) -> Phase {
     }
 }
 
-/// What was read of the OS, and how often.
+/// The readings of the OS, with their counts.
 fn readings(all: [(&str, f64, u64, Vec<Mode>); 2]) -> BTreeMap<String, Reading> {
     let reading = |(of, mean, n, modes): (&str, f64, u64, Vec<Mode>)| {
         let samples = vec![];
@@ -314,7 +314,7 @@ fn sleeps_and_idle_stretches_are_drawn() {
             assert!(figure.svg.contains(model), "{}", figure.name);
         }
     }
-    // What the colours of the bars mean.
+    // The meaning of the bars' colours.
     assert!(figures[2].svg.contains("shorter than 8 ms"));
     // Two lengths of sleeps, however many there are.
     assert!(figures[0].svg.len() < 100_000, "{}", figures[0].svg.len());

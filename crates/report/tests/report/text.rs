@@ -191,7 +191,7 @@ fn what_a_file_says_of_no_samples_is_not_believed() {
     assert!(figures(&run).len() < figures(&made_up::run()).len());
 }
 
-/// Whoever reads the numbers has to know it first.
+/// A reader of the numbers has to know it first.
 #[test]
 fn a_run_beside_others_says_so_at_its_head() {
     let busy = |others_fraction| -> Run {

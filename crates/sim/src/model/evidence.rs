@@ -6,14 +6,14 @@ use serde::Deserialize;
 
 use super::{Confidence, Model, Parameter};
 
-/// What of a simulated computer a parameter decides.
+/// The part of a simulated computer that a parameter decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
     /// How long waits last.
     #[default]
     Lengths,
-    /// Who runs when there are more threads than CPUs.
+    /// The scheduling when there are more threads than CPUs.
     Load,
     /// The computer itself: its CPUs, and what things take.
     Computer,
@@ -27,7 +27,7 @@ pub(super) struct Compared {
     pub(super) of: &'static str,
     /// Such a computer, with its article.
     pub(super) computer: &'static str,
-    /// What came of it; empty if nobody did.
+    /// The result; empty if it was never tried.
     pub(super) result: &'static str,
 }
 
@@ -107,7 +107,7 @@ mod tests {
         );
         let all = windows.lengths;
         assert!(all.1 > 0 && all.1 < all.0, "{windows:?}");
-        // What is set rests on whoever set it.
+        // A value that the user set rests on the user.
         let set = evidence("windows-11,hardware=amd,slip=60");
         assert!(set.others.ends_with("; 2 as set"), "{set:?}");
         assert_eq!(set.lengths, (all.0 - 2, all.1));

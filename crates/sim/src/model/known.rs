@@ -15,9 +15,9 @@ use crate::rules::{Linux, MacOs, Windows, Wine};
 /// A model by name.
 #[derive(Clone, Debug)]
 pub struct Known {
-    /// What the user types.
+    /// The name that users type.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// A description of a few words.
     pub what: &'static str,
     of: Of,
     parameters: Parameters,

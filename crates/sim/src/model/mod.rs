@@ -45,7 +45,7 @@ pub struct Model {
     of_scheduler: usize,
 }
 
-/// What things cost a simulated thread in CPU time.
+/// The CPU time of a simulated thread's operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Costs {
     /// One reading of the clock. It is never zero, so that a spin gets on.
@@ -77,7 +77,7 @@ impl Efficient {
         speed: 100,
     };
 
-    /// What a CPU gets done in a time.
+    /// The work that a CPU does in a time.
     pub(crate) fn work_in(self, cpu: usize, time: Time) -> Time {
         if cpu < self.from {
             return time;
@@ -322,8 +322,7 @@ impl Model {
         &self.name
     }
 
-    /// What strategies use there if nobody says otherwise. A program under Wine was built for
-    /// Windows.
+    /// The defaults of strategies there. A program under Wine was built for Windows.
     pub fn strategy_defaults(&self) -> Defaults {
         match self.rule {
             AnyRule::Windows(_) | AnyRule::Wine(_) => Defaults::WINDOWS,
@@ -361,7 +360,7 @@ impl Model {
         &self.parameters
     }
 
-    /// What things cost.
+    /// The costs of operations.
     pub fn costs(&self) -> Costs {
         self.costs
     }
@@ -512,7 +511,7 @@ mod tests {
         );
         assert!(Model::parse("windows-11,nap=1ms").is_err());
         assert!(Model::parse("linux,nap=9us,wake=9us").is_ok());
-        // Nobody has asked for its 3 us.
+        // No parameter asks for its 3 us.
         let short = Model::parse("linux,wake=1us").unwrap();
         assert_eq!(short.costs().nap, Nanos::from_us(1));
     }

@@ -1,4 +1,4 @@
-//! What can be set about a model, as `key=value`.
+//! The parameters of a model, set as `key=value`.
 
 use std::fmt;
 
@@ -12,26 +12,26 @@ use super::idle;
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
-    /// What the user types before the equals sign.
+    /// The key that users type before the equals sign.
     pub key: &'static str,
-    /// What it is, in a few words.
+    /// A description of a few words.
     pub what: &'static str,
-    /// What it can be.
+    /// The possible values.
     #[serde(rename = "can_be")]
     pub kind: Domain,
-    /// What it is if the user does not say, written as the user would.
+    /// The default, written as a user would.
     pub default: &'static str,
     /// How sure the default is.
     #[serde(rename = "sure")]
     pub confidence: Confidence,
     /// Where the default comes from.
     pub source: &'static str,
-    /// What it decides.
+    /// The part that it decides.
     #[serde(default)]
     pub part: Part,
 }
 
-/// What values a parameter can have.
+/// The kinds of values of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "&'static str", bound(deserialize = "'de: 'static"))]
 pub enum Domain {

@@ -2,7 +2,7 @@
 
 use crate::clock::Time;
 
-/// Who runs when there are more threads than CPUs.
+/// The scheduling when there are more threads than CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduling {
     /// Each thread has a CPU of its own.
@@ -13,7 +13,7 @@ pub enum Scheduling {
     Quantum {
         /// How long a turn is.
         length: Time,
-        /// What becomes of turns and of those that matter less.
+        /// The turns of equals and of lower priorities.
         turns: Turns,
     },
     /// Linux: a queue for each CPU, in which every thread gets its share.
@@ -25,7 +25,7 @@ pub enum Scheduling {
 pub struct Fair {
     /// The slice, from which deadlines follow, or the least granularity of CFS.
     pub slice: Time,
-    /// What slices end at multiples of; `None` if they end by a timer of their own.
+    /// The grid on which slices end; `None` if they end by a timer of their own.
     pub tick: Option<Time>,
     /// From one tick to the next.
     pub jiffy: Time,
@@ -39,9 +39,9 @@ pub struct Fair {
     pub forfeits: bool,
     /// Whether who is woken from another CPU waits for a tick.
     pub is_lazy: bool,
-    /// What keeps real-time threads from all of a CPU.
+    /// The limit of real-time threads.
     pub real_time: RealTimeLimit,
-    /// What all processes may use together.
+    /// The quota that all processes share.
     pub quota: Option<Quota>,
     /// Whether those that are in no control group are one competitor beside those that are.
     pub has_autogroup: bool,
@@ -58,7 +58,7 @@ pub enum Parity {
     Shortest,
 }
 
-/// What keeps real-time threads from all of a CPU.
+/// The limit that keeps real-time threads from taking all of a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RealTimeLimit {
     /// Nothing.
@@ -92,7 +92,7 @@ pub enum Turns {
     },
 }
 
-/// What Windows gives to threads that waited, and to the process in the foreground.
+/// The boosts of Windows for threads that waited, and for the process in the foreground.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Boosts {
     /// How long the turn of a raised thread is.

@@ -1,4 +1,4 @@
-//! Who runs when there are more threads than CPUs.
+//! The schedulers: which thread runs when there are more threads than CPUs.
 //!
 //! | scheduler | what it is | evidence |
 //! |---|---|---|
@@ -21,7 +21,7 @@ use crate::clock::Time;
 use crate::model::{Quota, Scheduling};
 use crate::rules::ThreadId;
 
-/// What a scheduler must know of a thread to place it.
+/// The facts of a thread that a scheduler needs to place it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
     pub(crate) thread: ThreadId,
@@ -29,7 +29,7 @@ pub(crate) struct Candidate {
     pub(crate) share: Share,
     /// Whether the CPU it comes to is the one that woke it.
     pub(crate) is_woken_here: bool,
-    /// What ended its last wait.
+    /// The end of its last wait.
     pub(crate) reason: Reason,
     /// Whether the user works with a window of its process.
     pub(crate) is_in_foreground: bool,
@@ -41,7 +41,7 @@ pub(crate) struct Candidate {
     pub(crate) from: usize,
 }
 
-/// What a thread gets of a CPU, where that can be said of each.
+/// A thread's share of a CPU, where that can be said of each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Share {
     /// Its nice value, if that is not what its priority stands for.
@@ -68,7 +68,7 @@ pub(crate) enum Policy {
     Deadline,
 }
 
-/// What becomes of a thread for which no CPU is free.
+/// The fate of a thread for which no CPU is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Woken {
     /// It runs on this CPU instead of the one that does; it is not queued.

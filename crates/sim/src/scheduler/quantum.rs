@@ -61,10 +61,10 @@ pub(crate) struct Quantum {
     next_looked_at: Option<ThreadId>,
 }
 
-/// What is known of a thread.
+/// The state of a thread.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
-    /// What is left of its quantum, if it has begun one.
+    /// The rest of its quantum, if it has begun one.
     left: Option<Time>,
     /// By how many levels an event raised it.
     by_event: usize,
@@ -98,7 +98,7 @@ const PASS: Time = Time::from_ns(1_000_000_000);
 const LOOKED_AT: usize = 16;
 const RAISED: usize = 10;
 
-/// What is left of a turn that is over, but whose end nobody has looked at.
+/// The rest of a turn that is over, but whose end was not noticed yet.
 const UNENDED: Time = Time::from_thirds(1);
 
 /// How many levels of priority there are.
@@ -328,7 +328,7 @@ impl Quantum {
         (state.usage, state.aged) = (usage + more, tick);
     }
 
-    /// What a thread used, as of now.
+    /// The usage of a thread, as of now.
     fn usage(&self, thread: ThreadId) -> Time {
         let State { usage, aged, .. } = self.threads.get(thread).copied().unwrap_or_default();
         let ticks = self.aging_tick() - aged;
@@ -728,7 +728,7 @@ mod tests {
         quantum.requeue(hog, second(5));
         assert_eq!(quantum.next(0), Some(1));
         assert_eq!(quantum.turn_left(0), Some(BOOSTS.tick));
-        // Nobody takes it away meanwhile, and the hog has what was left of its turn.
+        // Nothing takes it away meanwhile, and the hog has the rest of its turn.
         let interactive = candidate(2, Priority::Interactive);
         assert_eq!(quantum.woken(interactive, second(5)), None);
         quantum.ran(0, BOOSTS.tick);
@@ -881,7 +881,7 @@ mod tests {
         for (cpus, decays, takes) in [
             (1, true, Some(0)),
             (1, false, None),
-            // What is used while there are fewer threads than CPUs does not count.
+            // Usage does not count while there are fewer threads than CPUs.
             (2, true, None),
         ] {
             let mut quantum = Quantum::new(ms(6), Turns::Buckets { decays }, cpus);

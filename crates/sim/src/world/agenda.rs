@@ -1,4 +1,4 @@
-//! What will happen, besides timer interrupts.
+//! The coming events, without timer interrupts.
 
 use crate::clock::Time;
 use crate::heap::Heap;
@@ -24,14 +24,14 @@ pub(super) enum Event {
     TurnEnd(usize),
 }
 
-/// What is to happen when. A thread has at most one event that is to come, and a CPU at
-/// most one end of a turn, so nothing that is over is left in it.
+/// The coming events with their times. A thread has at most one coming event, and a CPU at most
+/// one end of a turn, so that no past event is left in it.
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
     /// The keys, by time, kind and number, of the few that come first, the last of them
     /// first. Most of what is to come is set shortly before.
     soon: Vec<u128>,
-    /// Those of all that come after these.
+    /// The events that come after these.
     later: Heap,
     /// Where what is to come is: of each stall, thread and CPU.
     places: [Vec<u32>; 5],

@@ -16,7 +16,7 @@ use crate::random::Random;
 use crate::rules::ThreadId;
 use crate::thread::{self, Burst, Place};
 
-/// What a thread of a [`Hosted`] computer does next.
+/// The next action of a thread of a [`Hosted`] computer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
     /// Reads the clock once.
@@ -38,9 +38,9 @@ pub enum Doing {
 /// A simulated computer whose threads are code elsewhere: it says whose turn it is, and
 /// is told what that thread does next.
 ///
-/// What happens between two turns is what happens between two operations of a program.
-/// A turn takes no time. A call that a signal or spurious wake ends is not told from one
-/// that ends in its time: who needs the time reads the clock.
+/// The time between two turns is that between two operations of a program. A turn takes no time. A
+/// call that a signal or spurious wake ends looks like one that ends in its time: a caller that
+/// needs the time reads the clock.
 ///
 /// # Examples
 ///
@@ -65,7 +65,7 @@ pub struct Hosted {
     hosted: Vec<(ThreadId, Option<ThreadId>)>,
 }
 
-/// What a thread from outside has by itself.
+/// The program of a thread from outside: nothing.
 static NOTHING: Program = Program {
     subjects: Vec::new(),
     ops: Vec::new(),
@@ -79,12 +79,12 @@ static HOG: LazyLock<Program> = LazyLock::new(|| {
     )])
 });
 
-/// What ends the blocks and spins of a thread.
+/// The event that ends the blocks and spins of a thread.
 fn notice(thread: ThreadId) -> Event {
     Event(2 * thread as u32)
 }
 
-/// What tells of the end of a thread.
+/// The event that tells of the end of a thread.
 fn end(thread: ThreadId) -> Event {
     Event(2 * thread as u32 + 1)
 }
@@ -107,7 +107,7 @@ impl Hosted {
         computer
     }
 
-    /// What it is a model of.
+    /// The model of this computer.
     pub fn model(&self) -> &Model {
         &self.model
     }
@@ -132,7 +132,7 @@ impl Hosted {
         Ok(asking)
     }
 
-    /// What the thread whose turn it is does.
+    /// The action of the thread whose turn it is.
     pub fn does(&mut self, id: ThreadId, what: Doing) {
         if let Doing::Join(other) = what {
             if self.has_ended(other) {
@@ -179,7 +179,7 @@ impl Hosted {
         self.world.threads[id].place == Place::Ended
     }
 
-    /// What the clock shows, without the time that it takes to read it.
+    /// The time of the clock, without the time to read it.
     pub fn now(&self) -> Tick<SimClock> {
         self.world.show()
     }

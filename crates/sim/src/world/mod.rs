@@ -115,7 +115,7 @@ struct OwnGroup {
     has_weight: bool,
 }
 
-/// What things cost, as [`model::Costs`](crate::Costs) says.
+/// The costs of operations, as [`model::Costs`](crate::Costs) states them.
 struct Costs {
     yielding: Time,
     nap: Time,
@@ -329,7 +329,7 @@ impl<'p> World<'p> {
         self.computer.settle(self.now, &*self.rule);
     }
 
-    /// What the simulated clock shows.
+    /// The time of the simulated clock.
     fn show(&self) -> Tick<SimClock> {
         self.face.show(self.now)
     }
@@ -382,8 +382,8 @@ mod tests {
 
     use super::*;
 
-    /// What thread number `id` of `program` has learned of the CPU time of its naps on Linux, where
-    /// one takes 3 us: the first ones are metered.
+    /// The learned CPU time of the naps of thread number `id` of `program` on Linux, where one
+    /// takes 3 us: the first ones are metered.
     fn learned(program: &Program, id: ThreadId) -> Vec<Nanos> {
         let model = Model::parse("linux,nap=3us,wake=10us,jitter=0ns,cpus=1").unwrap();
         let model = Arc::new(model);

@@ -1,5 +1,4 @@
-//! What a thread does: its operations, one after the other, and the steps of
-//! its waits.
+//! The operations of a thread, one after the other, and the steps of its waits.
 
 use punctual_core::crowd::{Crowd, Spun};
 use punctual_core::strategies::AnyStrategy;
@@ -26,7 +25,7 @@ const READINGS: u64 = 1_000;
 
 const NS_PER_MS: u64 = 1_000_000;
 
-/// What comes after a part of a thread's doings.
+/// The continuation after a part of a thread's work.
 pub(super) enum Then {
     /// Its burst, on its CPU.
     On,
@@ -604,7 +603,7 @@ impl<'p> World<'p> {
         self.on(id, Burst::Work(spin + self.face.read))
     }
 
-    /// What a tick-written clock shows now.
+    /// The present time of a clock that ticks write.
     fn shown(&self, clock: OsClock) -> Option<Time> {
         self.rule.shows(clock, self.now)
     }

@@ -136,7 +136,7 @@ impl World<'_> {
             }
             Woken::Waits => {}
             Woken::Stops(cpu) => self.give_to_next(cpu),
-            // What is planned may come after the tick.
+            // The planned end may come after the tick.
             Woken::WaitsForTick(cpu) => self.agenda.cancel(Event::TurnEnd(cpu)),
         }
         (0..self.computer.cpus.len()).for_each(|cpu| self.plan_turn_end(cpu));

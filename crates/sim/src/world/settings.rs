@@ -1,4 +1,4 @@
-//! What threads change about how the OS treats them and their processes.
+//! Settings by which threads change how the OS treats them and their processes.
 
 use std::collections::btree_map::Entry;
 

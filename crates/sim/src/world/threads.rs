@@ -116,7 +116,7 @@ impl<'p> World<'p> {
         self.set_out(id, Time::ZERO);
     }
 
-    /// What the experimenter does takes no time and no CPU.
+    /// Actions of the experimenter take no time and no CPU.
     pub(super) fn direct(&mut self, id: ThreadId) {
         while let Some(op) = self.threads[id].cursor.next() {
             self.step();

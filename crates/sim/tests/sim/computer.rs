@@ -1,6 +1,5 @@
-//! What holds on every model, whatever its threads do: random programs with
-//! processes and threads that sleep, wait, compute, yield, signal and change
-//! settings.
+//! Properties of every model, for any threads: random programs with processes and threads that
+//! sleep, wait, compute, yield, signal and change settings.
 
 use std::collections::BTreeMap;
 
@@ -211,7 +210,7 @@ fn op() -> impl Strategy<Value = Op> {
     })
 }
 
-/// What can have a drawn length: a block, a wait or work.
+/// An operation whose length can be drawn: a block, a wait or work.
 fn block_of_any() -> impl Strategy<Value = Op> {
     let method = prop_oneof![Just(Method::Timer), Just(Method::Sleep)];
     prop_oneof![
@@ -225,7 +224,7 @@ fn block_of_any() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What a program needs that waits for cycles.
+/// The pace of a program that waits for cycles.
 fn pace() -> Op {
     Op::Pace(Rate::from_period(Nanos::from_ms(3)).unwrap())
 }
@@ -387,7 +386,7 @@ fn assert_timers_fire(model: &Model, trace: &Trace) -> Result<(), TestCaseError>
     Ok(())
 }
 
-/// What is armed to the end is due late enough for that: nobody is forgotten.
+/// A block that was armed to the end is due late enough for that: no thread is forgotten.
 fn assert_nobody_is_forgotten(model: &Model, trace: &Trace) -> Result<(), TestCaseError> {
     let mut armed = BTreeMap::new();
     for (at, what) in &trace.events {
@@ -419,7 +418,7 @@ fn assert_cpu_times_add_up(
     observed: &Observations,
     trace: &Trace,
 ) -> Result<(), TestCaseError> {
-    // What a hypervisor took of a CPU that was to be busy is neither.
+    // Time that a hypervisor took from a CPU that was to be busy is neither.
     let is_robbed = length_of(model, "steal").is_some_and(|steal| !steal.is_zero());
     let mut by_cpu: BTreeMap<usize, Nanos> = BTreeMap::new();
     let mut by_thread: BTreeMap<usize, Nanos> = BTreeMap::new();
@@ -470,7 +469,7 @@ fn assert_cpu_times_add_up(
     Ok(())
 }
 
-/// Whoever wakes an idle CPU is counted with a wake-up of the computer.
+/// Each wake-up of an idle CPU is counted as one of the computer.
 fn assert_wakeups_are_of_the_computer(observed: &Observations) -> Result<(), TestCaseError> {
     let sections = observed.threads.iter().flat_map(|thread| &thread.sections);
     let by_threads: u64 = sections.map(|section| section.cpu.wakeups.unwrap()).sum();
@@ -532,8 +531,8 @@ proptest! {
     }
 }
 
-/// Who had all of a slice is behind who hardly runs, also where it waits with that slice: a sleeper
-/// beside two hogs is let run at once nearly always, as its naps use up what it is behind.
+/// A thread that had all of a slice is behind one that hardly runs, also while it waits with that
+/// slice: a sleeper beside two hogs nearly always runs at once, because its naps use up its lag.
 #[test]
 fn a_sleeper_beside_two_hogs_seldom_waits_for_a_tick() {
     let hog = || {

@@ -24,8 +24,8 @@ fn violations(model: &Model, spec: StrategySpec, clock_step: Nanos) -> Vec<Viola
     check(&mut make, spec, &trial).unwrap_or_else(|refusal| panic!("{}: {refusal}", model.name()))
 }
 
-/// What the suite finds must be allowed: nothing at all where no nap is worse
-/// than the wait is long, else what the strategy is known for.
+/// The findings of the suite must be allowed: none where no nap is worse than the wait is long,
+/// else the known ones of the strategy.
 fn assert_conforms(
     model: &Model,
     clock_step: Nanos,

@@ -49,7 +49,7 @@ fn code_from_outside_meets_what_a_program_meets() {
 fn one_that_is_notified_ends_its_block_and_no_other() {
     let mut computer = hosted("linux,cpus=2");
     let first = computer.turn().unwrap();
-    // Nobody blocks: nothing is remembered.
+    // No thread blocks: nothing is remembered.
     computer.notify(first);
     let second = computer.spawn("second");
     let long = Doing::Block(Method::Sleep, Limit::For(Nanos::from_secs(9)));
@@ -94,7 +94,7 @@ fn threads_wait_for_each_others_ends_and_a_ring_of_them_is_found() {
     assert_eq!(does(&mut computer, first, Doing::Join(second)), second);
     assert_eq!(does(&mut computer, second, Doing::Exit), first);
     assert!(computer.has_ended(second));
-    // What has ended is not waited for.
+    // An ended thread is not waited for.
     assert_eq!(does(&mut computer, first, Doing::Join(second)), first);
 
     computer.spawn_hog();

@@ -1,4 +1,4 @@
-//! What the simulated machine does, to the nanosecond.
+//! The simulated machine, to the nanosecond.
 
 use punctual_core::strategies::{Defaults, StrategySpec};
 use punctual_core::{Event, Method, Nanos, Rate};
@@ -289,7 +289,7 @@ fn every_thread_tells_what_each_of_its_strategies_has_learned() {
     };
     assert!(other.is_some() && other != used && *other != own("precise"));
 
-    // What it starts with is what it ends with if it never waits.
+    // A strategy that never waits ends with the knowledge it started with.
     let learned = Subject::Learned(spec("precise"), Box::new(used.clone().unwrap()));
     let idle = Program::of(learned, vec![]);
     assert_eq!(run(LINUX, &idle).threads[0].learned[0], *used);
@@ -355,7 +355,7 @@ fn a_reader_of_time_get_time_sees_a_tick_that_comes_earlier_than_it_did() {
     assert_eq!(steps, [Nanos::from_ms(2), Nanos::from_ms(1)]);
 }
 
-/// Whatever the length, it costs what yielding costs, and a reading.
+/// Its cost is that of yielding, and a reading, for any length.
 #[test]
 fn a_block_that_only_yields_is_there_on_every_model() {
     let yields = Op::nap(Method::Yield, Nanos::from_ms(7));
@@ -436,7 +436,7 @@ fn a_call_of_another_os_is_refused_by_name() {
     }
 }
 
-/// What the first thread of a program reads.
+/// The readings of the first thread of a program.
 fn readings(model: &str, ops: Vec<Op>) -> Vec<Nanos> {
     let program = Program::from(ops);
     let section = &run(model, &program).threads[0].sections[0];
@@ -626,7 +626,8 @@ fn quota(time_ms: u64) -> Op {
     })
 }
 
-/// What processes that start together have of `model` in 10 s, each with its threads of that name.
+/// The CPU time, in 10 s of `model`, of processes that start together, each with its threads of
+/// that name.
 fn cpu_of(model: &str, processes: &[(&str, Vec<Op>)]) -> Vec<f64> {
     let start = |(name, ops): &(&str, Vec<Op>)| spawn(name, SpawnKind::Process, ops.clone());
     let mut ops: Vec<_> = processes.iter().map(start).collect();

@@ -1,4 +1,4 @@
-//! What threads make of scheduling policies, besides the rows of `scenarios/validation`.
+//! Scheduling policies, besides the rows of `scenarios/validation`.
 
 use punctual_core::Nanos;
 use punctual_program::program::{Op, SpawnKind};

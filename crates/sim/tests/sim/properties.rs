@@ -59,8 +59,8 @@ fn spans() -> impl Strategy<Value = Vec<(Nanos, Nanos)>> {
     })
 }
 
-/// Whose naps meet a list of fates, and are late by more than 20 us when the
-/// list is over: with every nap early there would be no end to them.
+/// A model whose naps meet a list of fates, and are late by more than 20 us when the list is over:
+/// with every nap early there would be no end to them.
 fn scripted() -> impl Strategy<Value = (Model, usize)> {
     (vec(fate(), 0..60), length(5_000_000)).prop_map(|(fates, late)| {
         let script = fates.len();
@@ -134,7 +134,7 @@ fn samples(observed: &Observations) -> impl Iterator<Item = Sample> {
     sections.flat_map(|section| &section.samples)
 }
 
-/// What holds for every wait on every machine.
+/// The properties of every wait on every machine.
 fn assert_sound(spec: StrategySpec, observed: &Observations) -> Result<(), TestCaseError> {
     for sample in samples(observed) {
         let outcome = sample.outcome;

@@ -1,4 +1,4 @@
-//! Who moves to another CPU.
+//! The migration of threads between CPUs.
 
 use super::{Entity, Fair};
 use crate::clock::Time;

@@ -9,11 +9,11 @@ use crate::model::RealTimeLimit;
 use crate::rules::ThreadId;
 use crate::scheduler::Policy;
 
-/// What all reservations may be of a CPU, in 1,048,576ths: `sched_rt_runtime_us` of `sched_rt_period_us`
-/// (`to_ratio`, kernel/sched/core.c).
+/// The share of a CPU that all reservations may have, in 1,048,576ths: `sched_rt_runtime_us` of
+/// `sched_rt_period_us` (`to_ratio`, kernel/sched/core.c).
 const MOST: u64 = ratio(950_000_000, 1_000_000_000);
 
-/// What the fair server of a CPU takes of that (`fair_server_init`, kernel/sched/deadline.c).
+/// The share of the fair server of a CPU (`fair_server_init`, kernel/sched/deadline.c).
 const FAIR_SERVER: u64 = ratio(50_000_000, 1_000_000_000);
 
 const fn ratio(runtime: u64, period: u64) -> u64 {
@@ -27,7 +27,7 @@ pub(super) struct Server {
     relative: Time,
     period: Time,
     bandwidth: u64,
-    /// What is left until the deadline, in thirds of a nanosecond; below zero what was too much.
+    /// The time left until the deadline, in thirds of a nanosecond; negative if more was used.
     left: i64,
     deadline: Time,
     /// Whether it waits for its next period.
@@ -139,7 +139,7 @@ impl Fair {
         }
     }
 
-    /// What is left of the reservation of a thread.
+    /// The time left of the reservation of a thread.
     pub(super) fn reservation_left(&self, thread: ThreadId) -> Option<Time> {
         let server = self.servers.get(&thread)?;
         Some(Time::from_thirds(server.left.max(0).unsigned_abs()))

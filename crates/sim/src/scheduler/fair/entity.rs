@@ -1,4 +1,4 @@
-//! Who competes, in virtual time.
+//! The competitors, in virtual time.
 
 use punctual_program::setting::Priority;
 
@@ -6,7 +6,7 @@ use super::GroupId;
 use crate::clock::Time;
 use crate::scheduler::{Candidate, Policy};
 
-/// What is kept of a thread, or of a group on a CPU, in virtual time that is the queue's own.
+/// The state of a thread, or of a group on a CPU, in virtual time that is the queue's own.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Entity {
     pub(super) runtime: i64,
@@ -27,7 +27,7 @@ pub(super) struct Entity {
     pub(super) is_real_time: bool,
     /// Whether it goes behind others of its real-time priority as it is queued.
     pub(super) goes_last: bool,
-    /// What a `SCHED_RR` thread has used of its turn.
+    /// The time a `SCHED_RR` thread has used of its turn.
     pub(super) turn_used: Time,
     /// Whether it is in the sums of a queue.
     pub(super) is_counted: bool,

@@ -70,7 +70,7 @@ pub(crate) struct Fair {
     /// How many threads are queued, on any CPU.
     waiting: usize,
     threads: Vec<Entity>,
-    /// Those of the threads with a reservation.
+    /// The servers of the threads with a reservation.
     servers: BTreeMap<ThreadId, Server>,
     groups: Groups,
     /// The group of all that are in none of their own.
@@ -83,7 +83,7 @@ pub(crate) struct Fair {
 
 #[derive(Debug, Default)]
 struct Cpu {
-    /// Those who wait, the most important first.
+    /// The waiting threads, the most important first.
     real_time: VecDeque<ThreadId>,
     running: Option<ThreadId>,
     /// How long it has been crowded since it last gave a thread away.
@@ -96,7 +96,7 @@ struct Cpu {
 /// No turn ends by a timer of its own sooner (`hrtick_start`, kernel/sched/core.c).
 const LEAST_HRTICK: Time = Time::from_ns(10_000);
 
-/// So many of CFS' least granularities make its latency (`sched_nr_latency`).
+/// CFS' latency in least granularities (`sched_nr_latency`).
 const CFS_LATENCY: u64 = 8;
 
 impl Fair {
@@ -336,7 +336,7 @@ impl Fair {
                 return self.yields_real_time(id, cpu);
             }
             if self.rules.is_cfs {
-                // Who yields is passed over.
+                // A thread that yields is passed over.
                 return !self.cpus[cpu].real_time.is_empty() || self.queues[cpu].threads > 0;
             }
             if self.rules.forfeits {
@@ -521,7 +521,7 @@ impl Fair {
             }
         });
         let is_looked_at = here.is_asked || self.groups.is_limited(entity.group);
-        // Those who were kept from the CPU come first as soon as they may.
+        // The threads that were kept from the CPU come first as soon as they may run.
         let server = match here.real_time.is_empty() {
             true => None,
             false if self.first_real_time(cpu).is_some() => Some(Time::ZERO),

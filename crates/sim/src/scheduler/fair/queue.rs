@@ -8,7 +8,7 @@ use crate::clock::Time;
 use crate::model::Parity;
 use crate::rules::ThreadId;
 
-/// Who competes in a queue.
+/// A competitor in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Member {
     Thread(ThreadId),
@@ -16,12 +16,12 @@ pub(super) enum Member {
     Group(usize),
 }
 
-/// Those of one group that are ready on one CPU (`struct cfs_rq`).
+/// The ready members of one group on one CPU (`struct cfs_rq`).
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     /// By deadline, under CFS by runtime; most come last or go first.
     pub(super) waiting: VecDeque<(i64, Member)>,
-    /// Who runs, or has in it who runs.
+    /// The member that runs, or contains the running one.
     pub(super) current: Option<Member>,
     /// If nobody does: the group that had in it who ran, and still has somebody. Its turn goes on if it is taken again.
     pub(super) last: Option<Member>,
@@ -99,7 +99,7 @@ impl Fair {
         if last.is_some() {
             return last;
         }
-        // Nobody can be eligible if the one that runs is far behind.
+        // No member may be eligible if the running one is far behind.
         let eligible = members.clone().find(is_eligible);
         eligible.or_else(|| members.next())
     }
@@ -167,13 +167,13 @@ impl Fair {
         }
     }
 
-    /// Whoever is in a queue and runs has done so for so long.
+    /// The running member of a queue has run for so long.
     pub(super) fn progress(&mut self, member: Member, at: usize, length: Time) {
         let virtually = virtual_time(length, self.entity(member).weight);
         self.advance(member, at, virtually);
     }
 
-    /// Whoever is in a queue and runs is so much further in virtual time.
+    /// The running member of a queue has advanced so far in virtual time.
     pub(super) fn advance(&mut self, member: Member, at: usize, virtually: i64) {
         let entity = self.entity_mut(member);
         entity.runtime += virtually;

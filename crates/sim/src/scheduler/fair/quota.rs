@@ -7,10 +7,11 @@ use crate::model::Quota;
 /// A group of threads; 0 is that of all.
 pub(crate) type GroupId = usize;
 
-/// What a CPU takes out of the pool of a group at once (`sched_cfs_bandwidth_slice_us`).
+/// The portion that a CPU takes out of the pool of a group at once
+/// (`sched_cfs_bandwidth_slice_us`).
 const PORTION: i64 = Time::from_ns(5_000_000).as_thirds() as i64;
 
-/// What a CPU keeps when nobody of the group runs on it any more
+/// The part that a CPU keeps when no thread of the group runs on it any more
 /// (`min_cfs_rq_runtime`).
 const KEPT: i64 = Time::from_ns(1_000_000).as_thirds() as i64;
 
@@ -23,9 +24,9 @@ const KEPT: i64 = Time::from_ns(1_000_000).as_thirds() as i64;
 /// that back out of the next period. A CPU that finds the pool empty keeps the threads of the group until the pool is filled
 /// (`assign_cfs_rq_runtime`, `throttle_cfs_rq`, `distribute_cfs_runtime`, kernel/sched/fair.c).
 ///
-/// What a period left is added to the next, up to the quota and its burst.
+/// The rest of a period is added to the next, up to the quota and its burst.
 ///
-/// What is given back is not handed out before the next period: that is left out
+/// Time that is given back is not handed out before the next period: that is left out
 /// (`sched_cfs_slack_timer`).
 #[derive(Debug)]
 pub(super) struct Groups {
@@ -38,13 +39,13 @@ pub(super) struct Groups {
 #[derive(Debug)]
 struct Group {
     around: Option<GroupId>,
-    /// What it weighs beside others (`cpu.weight`, of which 100 are the weight of a thread).
+    /// Its weight beside others (`cpu.weight`, of which 100 is the weight of a thread).
     weight: i64,
     quota: Option<Quota>,
     /// When the first period began.
     began: Option<Time>,
     period: u64,
-    /// What is left, in thirds of a nanosecond, in this period.
+    /// The time left in this period, in thirds of a nanosecond.
     pool: i64,
     /// Of each CPU: what it took and did not use.
     local: Vec<i64>,
@@ -75,7 +76,7 @@ impl Groups {
         self.all[group] = Group { weight, ..renewed };
     }
 
-    /// What a group weighs beside others.
+    /// The weight of a group beside others.
     pub(super) fn weight(&self, group: GroupId) -> i64 {
         self.all[group].weight
     }
@@ -135,7 +136,7 @@ impl Groups {
         self.all[group].is_out[cpu]
     }
 
-    /// Nobody of a group is left on a CPU, which gives back what it has.
+    /// No thread of a group is left on a CPU, which gives its time back.
     pub(super) fn gives_back(&mut self, group: GroupId, cpu: usize, now: Time) {
         let group = &mut self.all[group];
         let spare = group.local[cpu] - KEPT;

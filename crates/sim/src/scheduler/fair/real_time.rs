@@ -15,7 +15,7 @@ const PERIOD: Time = Time::from_ns(1_000_000_000);
 /// `sched_rt_runtime_us`, and the time after which the fair server steps in.
 const MOST: Time = Time::from_ns(950_000_000);
 
-/// What the fair server gives (`fair_server_init`, kernel/sched/deadline.c).
+/// The time that the fair server gives (`fair_server_init`, kernel/sched/deadline.c).
 const SERVED: Time = Time::from_ns(50_000_000);
 
 /// How much real-time threads had of one CPU.

@@ -29,7 +29,7 @@ impl Fair {
         self.queue_of(self.threads[thread].group, cpu)
     }
 
-    /// What a queue is in the one around it.
+    /// The member that a queue is in the one around it.
     pub(super) fn up(&self, at: usize) -> Option<(Member, usize)> {
         let around = self.queues[at].around?;
         Some((Member::Group(at), around))
@@ -45,7 +45,7 @@ impl Fair {
         std::iter::successors(Some(own), |(_, at)| self.up(*at))
     }
 
-    /// So many threads more, or fewer, wait in a queue.
+    /// The number of threads that wait in a queue changes by `more`.
     fn tell(&mut self, at: usize, more: isize) {
         let mut next = Some(at);
         while let Some(at) = next {
@@ -93,7 +93,7 @@ impl Fair {
         }
     }
 
-    /// Somebody has left a queue: if it was the last, its group leaves those around.
+    /// A member has left a queue: if it was the last, its group leaves those around.
     fn sink(&mut self, mut at: usize) {
         while let Some(around) = self.queues[at].around {
             self.weigh(at);
@@ -151,8 +151,8 @@ impl Fair {
         }
     }
 
-    /// Nobody runs in a queue any more. Its groups wait in those around if they have time and somebody
-    /// who waits, and leave if not.
+    /// No member runs in a queue any more. Its groups wait in those around if they have time and a
+    /// waiting member, and leave if not.
     pub(super) fn put_back(&mut self, mut at: usize, cpu: usize) {
         self.queues[at].current = None;
         while let Some((group, around)) = self.up(at) {

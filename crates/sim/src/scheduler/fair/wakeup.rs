@@ -98,8 +98,8 @@ impl Fair {
             return woken.deadline < running.deadline && is_eligible;
         }
         if running.runtime >= running.deadline {
-            // Who comes has the accounts brought up to date, and a slice that is used up begins
-            // anew (`update_curr`, `update_deadline`).
+            // An arriving thread updates the accounts, and a slice that is used up begins anew
+            // (`update_curr`, `update_deadline`).
             running.deadline = running.runtime + self.virtual_slice(&running);
             self.entity_mut(current).deadline = running.deadline;
             self.cpus[cpu].is_asked = true;
