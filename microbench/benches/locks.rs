@@ -1,5 +1,5 @@
-//! What a lock costs, uncontended and between two threads: the pool's beside those of
-//! other libraries; in rounds of one run.
+//! The cost of a lock, uncontended and between two threads: the pool's beside those of other libraries; in rounds of
+//! one run.
 //!
 //!     cargo bench --bench locks
 //!

@@ -1,5 +1,5 @@
-//! What a wait for a deadline that has passed costs, and a tick or a slot that is over,
-//! beside the one reading of the clock that they cannot do without.
+//! The cost of a wait for a deadline that has passed, and of a late tick or slot, beside the one reading of the clock
+//! that they need.
 
 use std::hint::black_box;
 use std::time::Instant;

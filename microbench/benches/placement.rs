@@ -1,5 +1,5 @@
-//! What it costs where a counter lies in its page, when a page is zeroed between two
-//! takes: one worker takes single pages from an atomic counter.
+//! The cost of a counter's place in its page, when a page is zeroed between two takes: one worker takes single pages
+//! from an atomic counter.
 //!
 //!     cargo bench --bench placement
 //!
@@ -57,7 +57,7 @@ fn main() {
     }
 }
 
-/// What a page takes, with its take.
+/// The time of a page, with its take.
 fn page_ns(memory: &HostMemory, next: &AtomicU64) -> f64 {
     let memory = &memory.mapping;
     memory.dirty(0..memory.pages());

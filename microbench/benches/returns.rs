@@ -37,8 +37,8 @@ impl Subject {
         }
     }
 
-    /// So many waits: how late each was, and how late it said that it was, in ns. Each
-    /// subject in a loop of its own, as the code around the call is what is measured.
+    /// Waits, each with its lateness and the lateness that it reported, in ns. Each subject has a loop of its own,
+    /// because the code around the call is measured.
     fn turn(&mut self, period: Duration, waits: usize) -> [Vec<i64>; 2] {
         let mut seen = [(); 2].map(|()| Vec::with_capacity(waits));
         let mut note = |woke: Instant, deadline: Instant, told: Option<Duration>| {

@@ -72,7 +72,7 @@ impl Subject {
     }
 }
 
-/// What one turn showed, in us.
+/// The results of one turn, in us.
 struct Turn {
     late: Vec<f64>,
     cpu: f64,
@@ -160,7 +160,7 @@ fn wake_ups(tolerance: Duration, random: &mut Arrivals) -> [u64; 2] {
     drop(late);
     let served = served.iter().count();
     assert_eq!(served, CALLS);
-    // Whoever closes first and is not served yet needs a wake-up, at the latest then.
+    // The window that closes first and is not served yet needs a wake-up, at the latest then.
     windows.sort();
     let (mut fewest, mut last) = (0, None);
     for [latest, earliest] in windows {

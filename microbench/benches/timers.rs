@@ -1,11 +1,10 @@
-//! What it costs to insert a timer and to cancel one while so many others wait:
-//! punctual's queue beside tokio's two wheels, and beside the standard library's
-//! tree and heap.
+//! The cost of inserting a timer and of cancelling one while many others wait: punctual's queue beside tokio's two
+//! wheels, and beside the standard library's tree and heap.
 //!
 //!     cargo bench --bench timers
 //!
 //! Deadlines lie anywhere in ten seconds, and any of those that wait is cancelled.
-//! What a binary heap cannot take out it remembers as cancelled. Subjects take turns;
+//! A binary heap remembers cancelled timers that it cannot remove. Subjects take turns;
 //! ratios are per round, and their interval holds the median with 95 %.
 
 use std::cmp::Reverse;
@@ -23,7 +22,7 @@ use punctual_timers::{Key, Time, TimerQueue};
 use tokio_util::time::{DelayQueue, delay_queue};
 
 const WAITING: [usize; 2] = [1_000, 1_000_000];
-/// So many are inserted at once, and then as many cancelled.
+/// The number that is inserted at once, and then cancelled.
 const BATCH: usize = 500;
 const SPREAD_NS: u64 = 10_000_000_000;
 
@@ -123,7 +122,7 @@ impl Timers for Lazy {
 
     fn cancel(&mut self, key: u64) {
         self.cancelled.insert(key);
-        // What was cancelled goes once it is more than what waits.
+        // Cancelled timers are removed once they outnumber the waiting ones.
         if self.cancelled.len() * 2 > self.heap.len() {
             let cancelled = std::mem::take(&mut self.cancelled);
             self.heap.retain(|Reverse((_, n))| !cancelled.contains(n));
@@ -135,7 +134,7 @@ fn below(random: &mut Arrivals, end: u64) -> u64 {
     random.between(Nanos::ZERO, Nanos::new(end - 1)).as_ns()
 }
 
-/// What is measured: so many timers wait all the time.
+/// The subject, with the number of timers that wait all the time.
 struct Subject<Q: Timers> {
     name: &'static str,
     queue: Q,
@@ -147,7 +146,7 @@ struct Subject<Q: Timers> {
 trait Turns {
     fn name(&self) -> &'static str;
 
-    /// What inserting a timer took, and cancelling one, in ns.
+    /// The time to insert a timer, and to cancel one, in ns.
     fn turn(&mut self, batches: usize) -> [f64; 2];
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn doctor(py: Python<'_>, quick: bool) -> PyResult<(String, String)> 
             ..verdict
         });
         let words = verdict.map_or_else(|| punctual_report::text(&run), |it| it.text(80));
-        // What the command has behind that.
+        // The option that the command names there.
         let words = words.replace("--full", ".data");
         Ok((run.to_json(), words))
     })

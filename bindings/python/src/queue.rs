@@ -132,8 +132,7 @@ impl TimerThread {
     }
 }
 
-/// What the thread of the timers has for an event loop, which waits for a descriptor and takes
-/// it then.
+/// The connection of the timers' thread to an event loop, which waits for a descriptor and then takes the keys.
 #[cfg(unix)]
 #[pyclass(frozen, module = "punctual_time")]
 pub(crate) struct Mailbox {

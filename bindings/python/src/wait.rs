@@ -35,7 +35,7 @@ pub(crate) fn show_on(py: Python<'_>, clock: Py<PyAny>) {
     let _ = SHOWN.set(py, clock);
 }
 
-/// What is to be added to this library's clock to get that of Python's programs.
+/// The offset from this library's clock to that of Python's programs.
 pub(crate) fn shift(py: Python<'_>) -> PyResult<i64> {
     let Some(clock) = SHOWN.get(py) else {
         return Ok(0);
@@ -56,7 +56,7 @@ pub(crate) fn loop_ns(py: Python<'_>, period: u64, waits: usize) -> Vec<u64> {
             punctual::sleep_until(ns::instant(deadline));
             let now = ns::now();
             late.push(now - deadline);
-            // What was lost by a stall is not caught up with.
+            // The time lost by a stall is not caught up with.
             deadline = deadline.max(now.saturating_sub(period));
         }
         late
@@ -135,7 +135,7 @@ impl Outcome {
 
 /// The lateness and cost of many waits. Quantiles are up to an eighth too high.
 ///
-/// Those of several threads or processes add up: `+`, `sum()` or `merge`. They can be pickled.
+/// Statistics of several threads or processes add up: `+`, `sum()` or `merge`. They can be pickled.
 #[pyclass(eq, module = "punctual_time")]
 #[derive(PartialEq)]
 pub(crate) struct Statistics(punctual::Statistics);
@@ -367,7 +367,7 @@ struct Begun {
     deadline: Instant,
     outcome: punctual::Outcome,
     woke: Instant,
-    /// So often its end was tried before it is rehearsed, and the lead learns of it.
+    /// The number of tries of its end before it is rehearsed, so that the lead learns of it.
     unrehearsed: u32,
 }
 
@@ -431,10 +431,10 @@ impl Seen {
             .into_iter()
             .find(|weight| strategy == Strategy::adaptive(*weight));
         if weight.is_some() {
-            // What is spun is spun in Python, where the interpreter gets warm meanwhile.
+            // Spins are in Python, where the interpreter gets warm meanwhile.
             waiter = build(Strategy::adaptive(0.01)).map_err(raised)?;
         }
-        // What is spun in Python would be spun beside what it was allowed.
+        // Spins in Python would be spun beside the budget.
         let text = strategy.to_string();
         let may_spin = strategy != Strategy::system()
             && !["budget=", "spin="]

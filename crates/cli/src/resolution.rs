@@ -212,8 +212,8 @@ pub(crate) enum Action {
     },
     /// Ask for 1, 2, 3, ... 15 ms in turn (15 times --each: 60 s)
     ///
-    /// Whoever measures meanwhile sees each step. A row cannot be seen while somebody else asks for a shorter interval: those
-    /// rows are named before it begins.
+    /// A measurement of the interval meanwhile shows each step. A step has no effect while another process asks for a
+    /// shorter interval: such steps are named before it begins.
     Cycle {
         /// The first interval; each row asks for a millisecond more
         #[arg(

@@ -267,7 +267,7 @@ pub(crate) enum Action {
     },
     /// Hold 1 ns, 50 us, 500 us, 1, 2, 4 and 8 ms in turn (seven times --each: 28 s), then bring back what was
     ///
-    /// Whoever measures that process meanwhile sees each step in how late its sleeps end.
+    /// A measurement of that process meanwhile shows each step in the lateness of its sleeps.
     Cycle {
         #[command(flatten)]
         target: Target,

@@ -51,7 +51,7 @@ pub trait Counts: Send + Sync {
     fn counted(&self) -> u64;
 }
 
-/// What keeps others out.
+/// A lock.
 trait Guards: Send + Sync {
     /// Runs `inside` while nobody else is in the section. Nobody else is `worker` at
     /// the same time.

@@ -224,7 +224,7 @@ pub(crate) enum Experiment {
     Decades,
     /// CPU time at intervals of 1 to 25 ms (about 60 s)
     Interval,
-    /// What strategies make of a scheduler that steals time; simulated (under 1 s)
+    /// Strategies beside a scheduler that steals time; simulated (under 1 s)
     Robustness,
     /// How much longer than asked naps are, by OS call and length, and their CPU time (about 45 s)
     ///

@@ -299,7 +299,8 @@ pub(crate) struct RegimesArgs {
     #[arg(long, value_name = "LIST", value_parser = list::<Condition>)]
     condition: Option<List<Condition>>,
 
-    /// What lateness costs against CPU time; each adaptive counts at its own [default: 10; with --deciding 1,10,100]
+    /// The cost of lateness relative to CPU time; each adaptive counts at its own [default: 10; with --deciding
+    /// 1,10,100]
     #[arg(long, value_name = "LIST", value_parser = list::<f64>)]
     weight: Option<List<f64>>,
 

@@ -132,7 +132,7 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct MeasureArgs {
-    /// What to measure, instead of the default set
+    /// The experiments to run, instead of the default set
     #[arg(value_name = "NAME", value_parser = names())]
     pub(crate) names: Vec<String>,
 

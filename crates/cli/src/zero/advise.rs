@@ -62,7 +62,7 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct AdviseArgs {
-    /// What the pool is to be good at: cpu, wall or balanced [default: all three]
+    /// The goal of the pool: cpu, wall or balanced [default: all three]
     #[arg(long, value_name = "GOAL", value_parser = one_of(Goal::ALL.map(|goal| (goal.name(), goal))), hide_possible_values = true)]
     pub(crate) goal: Option<Goal>,
 
@@ -81,7 +81,7 @@ pub(crate) struct AdviseArgs {
     )]
     pub(crate) memory: Memory,
 
-    /// So much memory, such as 512KiB or 1GiB, instead of hot or cold [default with --on: 1GiB]
+    /// The amount of memory, such as 512KiB or 1GiB, instead of hot or cold [default with --on: 1GiB]
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = bytes)]
     pub(crate) size: Option<u64>,
 

@@ -35,7 +35,7 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct ProbeArgs {
-    /// What to measure, instead of all
+    /// The parts to measure, instead of all
     #[arg(value_name = "PART", value_enum, hide_default_value = true)]
     pub(crate) parts: Vec<PartArg>,
 

@@ -58,7 +58,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "LIST", allow_hyphen_values = true, value_parser = numbers)]
     pub(crate) threads: Option<List<usize>>,
 
-    /// What keeps them apart, as a list [default: all of tas, ttas, ticket, mcs, mutex, counter; with --quick without ttas and ticket]
+    /// The locks between threads, as a list [default: all of tas, ttas, ticket, mcs, mutex, counter; with --quick
+    /// without ttas and ticket]
     #[arg(long, value_name = "LIST", value_parser = list::<LockKind>)]
     pub(crate) lock: Option<List<LockKind>>,
 
@@ -88,7 +89,7 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) memory: Option<&'static [Memory]>,
 
-    /// So much memory, such as 512KiB or 1GiB, instead of hot and cold
+    /// The amount of memory, such as 512KiB or 1GiB, instead of hot and cold
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = bytes)]
     pub(crate) size: Option<u64>,
 

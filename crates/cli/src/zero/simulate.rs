@@ -47,7 +47,7 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct SimulateArgs {
-    /// What to tell, instead of a grid of pools
+    /// The story to tell, instead of a grid of pools
     #[arg(value_name = "NAME", value_enum, hide_default_value = true, conflicts_with_all = ["on", "matrix", "threads", "lock", "batch", "dequeue", "returns", "size", "arrive", "preempt"])]
     pub(crate) story: Option<Story>,
 
@@ -55,7 +55,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "COMPUTER", default_value = "cascade-lake-96")]
     pub(crate) on: String,
 
-    /// What a cache line takes between each two CPUs, in ns: a CSV file as core-to-core-latency writes it
+    /// The time a cache line takes between each two CPUs, in ns: a CSV file as core-to-core-latency writes it
     #[arg(long, value_name = "FILE")]
     pub(crate) matrix: Option<PathBuf>,
 
