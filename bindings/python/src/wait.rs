@@ -347,7 +347,7 @@ impl Cancel {
 /// A waiter, and what a Python program has seen of its waits.
 ///
 /// When the thread wakes, the interpreter's lock is still to be had, and neither the interpreter
-/// nor the program is in any cache: tens of microseconds. So a wait ends earlier by what it
+/// nor the program is in any cache: tens of microseconds. Thus a wait ends earlier by what it
 /// usually takes until all that is done after a wait has been rehearsed in Python, and what is
 /// left is spun there.
 pub(crate) struct Seen {

@@ -3,7 +3,7 @@
 //!
 //! A thread that spins keeps its CPU from every other thread. Where many threads wait, each
 //! spin makes the waits of others late, and these learn from that to spin longer: 64 threads
-//! on two CPUs end up spinning all the time. So a spin offers its CPU (`sched_yield`,
+//! on two CPUs end up spinning all the time. Thus a spin offers its CPU (`sched_yield`,
 //! `SwitchToThread`) while other threads of the process spin too, and for a while after
 //! somebody took the offer or a wait was disturbed. Threads that offer the CPU to each other
 //! share it within microseconds.

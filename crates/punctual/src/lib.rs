@@ -15,7 +15,7 @@
 //! ```
 //!
 //! The OS wakes a sleeping thread late: by 50 us and more on Linux, a millisecond on macOS,
-//! up to 15.6 ms on Windows. So a punctual wait sleeps most of the time and spins the rest;
+//! up to 15.6 ms on Windows. Thus a punctual wait sleeps most of the time and spins the rest;
 //! its [`Strategy`] decides where one ends and the other begins. The default learns how late
 //! this OS wakes this thread and what a nap costs, and minimises CPU time and lateness
 //! together. A [`Waiter`] is one strategy with what it has learned.

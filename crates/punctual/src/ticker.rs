@@ -77,7 +77,7 @@ pub(crate) fn reset_at(
 ///
 /// A tick for a slot that has passed comes at once. What becomes of slots that
 /// have passed by then as well, [`MissedTickBehavior`] says; without one they are
-/// [missed](MissedTickBehavior::Skip). So after a stall of 5 s at 1 kHz there is
+/// [missed](MissedTickBehavior::Skip). Thus after a stall of 5 s at 1 kHz there is
 /// one tick that is up to 5 s late and tells of some 5,000 that were missed, and the
 /// next is in phase. Nothing is ever dropped silently: see [`books`](Self::books).
 ///

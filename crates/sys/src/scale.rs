@@ -3,7 +3,7 @@
 //! A counter of frequency f has 10^9 / f nanoseconds per count, a ratio n/d
 //! that is seldom whole. Dividing the frequency first is wrong by up to 0.13 %
 //! (quanta's mistake), and dividing 128-bit numbers at every reading costs what
-//! the divider of the CPU makes of it. So the division is done once:
+//! the divider of the CPU makes of it. Thus the division is done once:
 //! m = ceil(n * 2^s / d). Then c * m >> s is *exactly* floor(c * n / d) for
 //! every 64-bit count c, if s is at least 64 plus the bits of d: m is too large
 //! by e/d with e < d, so the product is too large by c * e / d < 2^64, which is

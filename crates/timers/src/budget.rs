@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// inverse proportion to the number beyond 8.
 ///
 /// Credit is kept as time that has passed, not as spinning time. A spin costs the time
-/// in which the present rate refills it. So a change of the rate needs no bookkeeping.
+/// in which the present rate refills it. Thus a change of the rate needs no bookkeeping.
 #[derive(Debug)]
 pub(crate) struct SpinBudget {
     /// The sum of the weights of pending timers.

@@ -73,7 +73,7 @@ impl Computer {
     /// [`std::thread::scope`].
     ///
     /// One thread runs at a time, until it waits, works or reads the clock; whose turn it is
-    /// then, virtual time says. So they may share what a `Mutex` guards, and
+    /// then, virtual time says. Thus they may share what a `Mutex` guards, and
     /// one may end the wait of another by a [`Cancel`](punctual::Cancel).
     ///
     /// # Panics

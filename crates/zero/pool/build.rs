@@ -1,5 +1,5 @@
-//! Writes `src/suspending` a second time, as the module `blocking`: the same text without
-//! `async` and `await`, so that what runs on threads is plain code over atomics.
+//! Writes `src/suspending` a second time, as the module `blocking`: the same text without `async`
+//! and `await`. Thus threads run plain code over atomics.
 
 use std::path::Path;
 use std::{env, fs, io};

@@ -82,7 +82,7 @@ impl Line {
             seed,
             ..Job::new(self.setting, FIGURES.test.pages())
         };
-        // How many threads of a system were at work, nobody saw.
+        // The number of threads of a system at work was not observed.
         let active = match self.is_proposal {
             true => Active::All,
             false => Active::HalfToAll,

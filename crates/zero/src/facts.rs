@@ -6,7 +6,7 @@ use punctual_zero_memory::{self as memory, Kernel};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// How this system pages, and what pools on it depend on. What is not told is left out.
+/// How this system pages, and other facts that pools on it depend on. Unknown facts are left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ZeroFacts {

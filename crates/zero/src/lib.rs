@@ -1,5 +1,5 @@
-//! Zeroing pages: what a pool of workers costs here, what this OS takes for
-//! fresh memory, the same pool on simulated computers, and what to do about it.
+//! Zeroing pages: the cost of a pool of workers here and on simulated computers, the cost of fresh
+//! memory in this OS, and advice.
 
 pub mod advice;
 pub mod article;
@@ -82,13 +82,13 @@ pub struct Ran {
     pub end: End,
 }
 
-/// How many rounds there are where nobody says it: six are the fewest for 95 % intervals.
+/// The default number of rounds: six are the fewest for 95 % intervals.
 pub const fn usual_rounds(quick: bool) -> u32 {
     if quick { 3 } else { 6 }
 }
 
-/// Lets so many cases take their `turn`, which is told the round and the case, until every
-/// round is done, the user wants an end, or something fails.
+/// Lets the cases take their `turn`, with the round and the case, until every round is done, the
+/// user wants an end, or something fails.
 pub(crate) fn take_turns(
     rounds: u32,
     cases: usize,

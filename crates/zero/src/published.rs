@@ -252,8 +252,7 @@ impl Like for ZeroPool {
         ]
     }
 
-    /// More workers than CPUs show how the
-    /// scheduler serves them, which nobody has published.
+    /// More workers than CPUs show how the scheduler serves them, which is not published.
     fn is_it(&self, row: &Row) -> bool {
         let is = |key: &str, wanted: Option<&str>| {
             let word = row.params.get(key).and_then(Value::as_str);

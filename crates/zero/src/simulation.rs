@@ -11,9 +11,8 @@ use punctual_zero_sim::{
 
 use crate::rows::{Arrivals, PAGE_BYTES, PoolOf, Simulated, Spread, ZeroRow, ZeroedPages, Zeroing};
 
-/// Simulates a job, and what would come of it if what is not known of the
-/// computer were a little different. The measurement says how much of it was
-/// really done, and what the closed form makes of it, where it has one.
+/// Simulates a job, and the same job with slightly different unknowns. The measurement states how
+/// much of it was really done, and the value of the closed form, where it has one.
 ///
 /// # Errors
 /// As [`predict`].
@@ -23,10 +22,9 @@ pub fn measure(machine: &Machine, job: &Job) -> Result<ZeroRow, Refusal> {
     Ok(ZeroRow::pool(job.setting.lock, zeroed))
 }
 
-/// The same for pages that arrive all the time, so many GB in a second, and
-/// workers that all start every so often for what has arrived. One burst is
-/// measured, once each is like the one before; the measurement has the share of
-/// time in which there is one, how many CPUs are busy on average, and whether the
+/// The same for pages that arrive all the time, so many GB in a second. All workers start at
+/// intervals for the arrived pages. One burst is measured, once each is like the one before. The
+/// measurement has the share of time in bursts, the mean number of busy CPUs, and whether the
 /// workers keep up.
 ///
 /// # Errors
@@ -185,8 +183,8 @@ pub(super) fn closed_form(machine: &Machine, setting: &Setting) -> Option<Chain>
     // Waiting for a line whose requests are served one after the other.
     let hand_off = match setting.lock {
         LockKind::Tas => HandOff::PerWaiter { c: queued },
-        // The store that lets go of a ticket lock comes after the reads of all who wait. Between
-        // two of these somebody draws a number, which is lost among the reads unless they overlap.
+        // The store that releases a ticket lock comes after the reads of all waiters. Between two
+        // of these a worker draws a number, which is lost among the reads unless they overlap.
         LockKind::Ticket => {
             let share = machine.value(Quantity::LoadShare);
             HandOff::Reads {
@@ -209,8 +207,8 @@ pub(super) fn closed_form(machine: &Machine, setting: &Setting) -> Option<Chain>
         away,
         // A worker that is away needs the memory for only a part of that time.
         abreast: value(Quantity::Bandwidth) * zero / PAGE * away / zeroing,
-        // The lock is taken, and the line of the backlog comes from whoever had
-        // it: to be read, and then to be written.
+        // The lock is taken, and the line of the backlog comes from its last owner: to be read,
+        // and then to be written.
         section: value(Quantity::Section)
             + value(Quantity::extra(setting.lock))
             + value(Quantity::Rmw)

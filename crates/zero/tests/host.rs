@@ -1,5 +1,5 @@
-//! Pools of workers on this computer. What is asserted holds on any computer,
-//! however busy: that all is zeroed, that accounts add up, what is refused.
+//! Pools of workers on this computer. The assertions hold on any computer, however busy: all is
+//! zeroed, accounts add up, bad settings are refused.
 
 use std::sync::Barrier;
 

@@ -59,8 +59,8 @@ fn every_row_holds_or_is_known_not_to() {
     assert!(broken.is_empty(), "\n{}", broken.join("\n"));
 }
 
-/// The list of validated locks is what the rows say: a lock is on it where a published measurement
-/// that nothing was fitted to is met, and none is missed.
+/// The list of validated locks equals the rows. A lock is on it if it meets a published
+/// measurement that nothing was fitted to, and misses none.
 #[test]
 fn a_lock_is_validated_where_every_published_point_is_met() {
     let rows = rows();

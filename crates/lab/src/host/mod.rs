@@ -63,7 +63,7 @@ pub type MakePeer = fn() -> Peer;
 /// the run returns.
 ///
 /// When a run returns, every thread and process of the experiment has ended, and
-/// what it asked of the OS is withdrawn. So that none has to be waited for, no
+/// what it asked of the OS is withdrawn. Thus that none has to be waited for, no
 /// wait blocks in one call for more than a second, and neither does an
 /// [`Op::Block`]: one that is longer is made
 /// in several calls, the last of which asks for what is left. A wait that the

@@ -3,7 +3,7 @@
 //!
 //! A B C A B C ...: every subject has a batch in a fresh thread of its own, at the
 //! slack that this host gives its threads, and waits as a user of it does: through
-//! [`punctual::Waiter`], or the API of a peer. So this is one of the experiments
+//! [`punctual::Waiter`], or the API of a peer. Thus this is one of the experiments
 //! that run here alone, and in no simulation.
 //!
 //! - **Cost**: the CPU time of the thread, and its weight x lateness, capped at 1 ms.

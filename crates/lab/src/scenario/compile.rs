@@ -2,7 +2,7 @@
 //!
 //! Its first thread is the director: it starts the processes, in the order of
 //! the file, opens each phase after the first when it is time, and ends the
-//! experiment. So phase k of the file is phase k of all observations.
+//! experiment. Thus phase k of the file is phase k of all observations.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -120,7 +120,7 @@ const ROUNDS_MIN: usize = 6;
 /// and assumes nothing about how their values are distributed.
 ///
 /// Samples of one round do not tell how far the next round, or run, is from it:
-/// an interval from their order alone is many times too narrow. So a percentile
+/// an interval from their order alone is many times too narrow. Thus a percentile
 /// has one from the same percentile of each round, if each round has that (its
 /// median, however few its samples are), and everything else from the values
 /// of rounds too.

@@ -82,7 +82,7 @@ fn of_the_tick(measurements: &[Row<'_, Clocks>]) -> Option<String> {
     match (sentences.is_empty(), any) {
         (false, _) => Some(sentences.join(" ")),
         (true, false) => Some("None of these clocks shows a tick.".to_owned()),
-        // So few steps have no median.
+        // A median needs more steps.
         (true, true) => None,
     }
 }

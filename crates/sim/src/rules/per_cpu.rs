@@ -14,7 +14,7 @@ use crate::heap::Heap;
 /// (lib/timerqueue.c). A thread has at most one timer in it.
 ///
 /// A timer that is disarmed stays in its queue until it comes up, or until the
-/// queue holds more such than armed ones and is made anew. So arming and
+/// queue holds more such than armed ones and is made anew. Thus arming and
 /// disarming take time logarithmic in the number of timers, and the memory is
 /// proportional to it.
 #[derive(Clone, Debug)]

@@ -13,7 +13,7 @@ use crate::clock::Time;
 /// the earliest. An interrupt takes timers from the front while their soft
 /// expiry has passed, and stops at the first whose has not, even if one behind
 /// it is due (Linux: `__hrtimer_run_queues`, kernel/time/hrtimer.c; XNU:
-/// `timer_queue_expire`, osfmk/kern/timer_call.c). So a timer that is alone
+/// `timer_queue_expire`, osfmk/kern/timer_call.c). Thus a timer that is alone
 /// goes off at the hard expiry, and none before the soft one.
 ///
 /// Timers of a CPU are armed with their hard expiry, and keep the soft one.

@@ -32,7 +32,7 @@ use crate::rules::ThreadId;
 /// On macOS the priorities are buckets, and each has a deadline: so long after somebody began to
 /// wait in it while nobody else did. When a quantum is over the bucket with the earliest
 /// deadline has its turn, which puts its deadline off to as much later, and nobody takes that
-/// turn away; who wakes takes the CPU of the less important otherwise. So the least important
+/// turn away; who wakes takes the CPU of the less important otherwise. Thus the least important
 /// waits for a quarter of a second at most (XNU, doc/scheduler/sched_clutch_edge.md: "Scheduling
 /// Bucket Level"). Inside a bucket whoever used less of the CPUs lately comes first, and takes
 /// the CPU of others when it wakes ("Thread Priority Calculation"). Left out: the few milliseconds

@@ -1,12 +1,10 @@
 //! Memory straight from the system, and how it becomes zero.
 //!
-//! A [`Mapping`] is pages that nobody has touched yet: the system gives memory
-//! to each of them, and zeroes it, when it is touched first, and takes it back
-//! when the mapping ends. What that costs can be timed step by step, and changed
-//! by [`Advice`]. A [`Kernel`] zeroes pages in the process itself, in one of the
-//! ways that operating systems do it. Around them stand the facts that bear on
-//! it: how much memory is free, which caches a CPU has, and what the system does
-//! by default.
+//! A [`Mapping`] is pages that were never touched. At the first touch of a page the system gives
+//! it memory and zeroes it; it takes the memory back when the mapping ends. The cost can be timed
+//! step by step, and changed by [`Advice`]. A [`Kernel`] zeroes pages in the process itself, in
+//! one of the ways of operating systems. The other items are related facts: how much memory is
+//! free, which caches a CPU has, and the defaults of the system.
 //!
 //! This is where unsafe code lives that zeroes pages: each block names the
 //! invariant that it relies on, which is at the head of `mapping.rs`.
@@ -78,9 +76,8 @@ pub enum Advice {
     /// Take the memory back at once. Every page reads as zero, and has to be
     /// given memory again. `MADV_DONTNEED` of Linux.
     DontNeed,
-    /// The contents are of no use any more: until a page is written to again,
-    /// the system may take its memory back whenever it likes, or never.
-    /// `MADV_FREE`, `MEM_RESET`.
+    /// The contents are no longer needed. Until a page is written to again, the system may take
+    /// its memory back at any time, or never. `MADV_FREE`, `MEM_RESET`.
     Free,
 }
 

@@ -74,9 +74,9 @@ fn setting(parameter: &str, option: &str) -> Option<bool> {
     given.or_else(|| kernel_config().map(|config| is_built_in(&config, option)))
 }
 
-/// The last one counts; the kernel understands it by its first letters
-/// (`kstrtobool`), and takes dashes in its name for underscores (`parameq`). What
-/// comes behind `--` is for the first process.
+/// The last one counts; the kernel understands it by its first letters (`kstrtobool`), and takes
+/// dashes in its name for underscores (`parameq`). Arguments behind `--` are for the first
+/// process.
 fn given(command_line: &str, parameter: &str) -> Option<bool> {
     let words = command_line.split_ascii_whitespace();
     let value = words

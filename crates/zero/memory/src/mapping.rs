@@ -1,8 +1,8 @@
 //! Pages from the system, and who may touch them.
 //!
-//! The bytes of a mapping belong to everybody who holds a `&Mapping`: threads
-//! share one and zero their own parts of it, and nothing in the types keeps the
-//! parts from overlapping. So that this is sound, this is the invariant:
+//! The bytes of a mapping belong to every holder of a `&Mapping`. Threads share one and zero their
+//! own parts of it, and nothing in the types keeps the parts from overlapping. This invariant
+//! makes it sound:
 //!
 //! > The bytes of a mapping are reached in two ways only. Rust code sees atomic
 //! > words (`Mapping::words`), never a reference to plain bytes. Everything else
@@ -31,9 +31,9 @@ use super::{Advice, Kernel, PAGE, kernel, platform};
 /// Private memory of whole pages that reads as zero, and that has no memory
 /// behind it until it is touched. It ends when it is dropped.
 ///
-/// It may be shared: whoever holds a reference may read, dirty and zero any of
-/// its pages at any time. Who wants to find what was written there sees to it
-/// that nobody else writes the same pages meanwhile.
+/// It may be shared: a holder of a reference may read, dirty and zero any of its pages at any
+/// time. A caller that wants to find its own writes makes sure that no other thread writes the
+/// same pages meanwhile.
 #[derive(Debug)]
 pub struct Mapping {
     /// All that the system gave. It is longer than the part in use where the first page had to lie
@@ -106,9 +106,9 @@ impl Mapping {
     /// Tells the system something about all of it.
     ///
     /// # Errors
-    /// Unsupported where the system has nothing that means this. Otherwise the
-    /// system's answer. Who populates more than there is may also be ended for it
-    /// (Linux, the OOM killer): ask [`free_bytes`](super::free_bytes) first.
+    /// Unsupported where the system has no such call. Otherwise the system's answer. A process
+    /// that populates more than there is may also be killed (Linux, the OOM killer): check
+    /// [`free_bytes`](super::free_bytes) first.
     pub fn advise(&self, advice: Advice) -> Result<(), Error> {
         // SAFETY: the bytes belong to this mapping, and it is no secret to those
         // who hold it that their contents change (the head of this file).
@@ -175,8 +175,8 @@ impl Mapping {
         unsafe { kernel::fill(start, bytes, byte) };
     }
 
-    /// Fills pages with zeros in the way of `kernel`. When it returns, whoever
-    /// is told of that with release and acquire finds zeros there.
+    /// Fills pages with zeros in the way of `kernel`. After its return, a thread that is notified
+    /// with release and acquire finds zeros there.
     ///
     /// Threads may do this side by side; each word is set to zero by each of
     /// them that has it in its pages.
@@ -216,9 +216,9 @@ impl Mapping {
     fn words(&self, pages: Range<usize>) -> &[AtomicUsize] {
         self.check(&pages);
         let words = (pages.end - pages.start) * WORDS;
-        // SAFETY: the pages lie within the mapping, which lives as long as the
-        // reference. Whoever else reaches these bytes does so as the head of
-        // this file says, so that they may be seen as atomic words.
+        // SAFETY: the pages lie within the mapping, which lives as long as the reference. Every
+        // other access to these bytes follows the invariant at the head of this file, so they may
+        // be seen as atomic words.
         unsafe {
             let first = self.start.add(pages.start * PAGE).cast();
             std::slice::from_raw_parts(first.as_ptr(), words)

@@ -1,5 +1,5 @@
 //! A system whose calls beyond mmap(2) are not wrapped, if it has even that one: the standard
-//! library has no memory that nobody has touched.
+//! library has no untouched memory.
 
 use std::ptr::NonNull;
 

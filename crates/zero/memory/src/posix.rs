@@ -42,8 +42,7 @@ pub(super) fn page_bytes() -> Option<usize> {
 /// madvise(2), where its advice means what this crate means.
 ///
 /// # Safety
-/// The bytes belong to one `map`, and whoever refers to them expects that they
-/// change.
+/// The bytes belong to one `map`, and all holders expect that they change.
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "macos"))]
 pub(super) unsafe fn madvise(
     start: NonNull<u8>,

@@ -33,14 +33,12 @@ pub(super) unsafe fn unmap(start: NonNull<u8>, _bytes: usize) -> io::Result<()> 
     Ok(())
 }
 
-/// `MEM_RESET` is the only one that is there. What was decommitted would read as
-/// zero again only after another call, and between the two a thread that touched
-/// it would end the process. Large pages have to be asked for from the start,
-/// with a privilege.
+/// `MEM_RESET` is the only one that exists. Decommitted memory would read as zero again only after
+/// another call; a touch between the two calls would end the process. Large pages have to be
+/// requested from the start, with a privilege.
 ///
 /// # Safety
-/// The bytes belong to one `map`, and whoever refers to them expects that they
-/// change.
+/// The bytes belong to one `map`, and all holders expect that they change.
 pub(super) unsafe fn advise(start: NonNull<u8>, bytes: usize, advice: Advice) -> Result<(), Error> {
     if advice != Advice::Free {
         return Err(Error::unsupported(format!(

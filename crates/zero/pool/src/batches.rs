@@ -23,8 +23,8 @@ pub enum Batch {
     Workers,
     /// Twice as many.
     TwiceWorkers,
-    /// Half of what is left. From one central backlog the first to come takes
-    /// half of all, so that no number of workers is more than twice as fast as one.
+    /// Half of the remaining pages. From one central backlog the first worker takes half of all,
+    /// so the speedup is never more than two.
     Half,
     /// The pages left, divided by `share` times the number of workers, rounded up, and at least
     /// `floor` pages (Polychronopoulos and Kuck 1987).
@@ -40,11 +40,11 @@ pub enum Batch {
     /// From an even share of half of all down to one page, in equal steps (Tzeng
     /// and Ni 1993).
     Trapezoid,
-    /// Each take is one page more than the one before it, but no more than an
-    /// even share of what is left: the article's third proposal.
+    /// Each take is one page more than the previous one, but at most an even share of the
+    /// remaining pages: the article's third proposal.
     Growing,
-    /// Each worker has a backlog of its own, takes from it page by page, and when
-    /// it is empty takes half of somebody else's (Hendler and Shavit 2002).
+    /// Each worker has a backlog of its own and takes from it page by page. When it is empty the
+    /// worker takes half of another's (Hendler and Shavit 2002).
     StealHalf,
 }
 
@@ -59,8 +59,8 @@ impl Batch {
         floor: 64,
     };
 
-    /// The pages that the owner of a backlog takes from it where others steal from it: one, so
-    /// that half of the rest can be stolen.
+    /// The pages that the owner takes from its backlog where others steal from it: one. Thus half of
+    /// the rest can be stolen.
     pub(crate) const OWN: u64 = 1;
 
     /// Whether there can be such a policy.
@@ -94,8 +94,8 @@ impl Batch {
         }
     }
 
-    /// How many takes the policy plans for a backlog of so many pages. As many as
-    /// there [are](Self::takes), but for the trapezoid, whose plan knows no rounding.
+    /// How many takes the policy plans for a backlog of so many pages. As many as there
+    /// [are](Self::takes), except for the trapezoid, whose plan knows no rounding.
     pub fn planned(self, pages: u64, workers: u64) -> u64 {
         match self {
             Self::Trapezoid => Policy::new(self, pages, workers).planned_by_trapezoid(),

@@ -1,10 +1,9 @@
 //! A pool of workers that zero pages, written once.
 //!
-//! The locks, the ways of handing out work and the worker's loop are `async` functions
-//! over a computer of cache lines. On a simulated one each operation suspends until its
-//! line has been served: that is [`suspending`]. On the threads of a real one, and under
-//! loom, every operation is done when it returns: [`blocking`] is the same text, compiled
-//! without `async` and `await`.
+//! The locks, the policies and the worker's loop are `async` functions over a computer of cache
+//! lines. On a simulated one each operation suspends until its line has been served: that is
+//! [`suspending`]. On real threads, and under loom, every operation is done when it returns. The
+//! module [`blocking`] is the same text, compiled without `async` and `await`.
 //!
 //! A [`Setting`] says which lock ([`LockKind`]), how many pages a worker takes at
 //! a time ([`Batch`]) and who hands them out; a `Pool` is one backlog under
@@ -25,27 +24,26 @@ include!(concat!(env!("OUT_DIR"), "/blocking.rs"));
 pub use batches::Batch;
 pub use setting::{Dequeue, LockKind, Setting};
 
-/// The accounting of one worker. Reading the clock takes as long as zeroing a small
-/// part of a page does, so only one take in `every` is timed: the sums of wait,
-/// hold and zeroing are over those. Wait and hold, which a take has however large
-/// it is, are to be multiplied by `acquisitions / sampled`, and zeroing by
-/// `pages / pages_sampled`.
+/// The accounting of one worker. Reading the clock takes as long as zeroing a small part of a
+/// page, so only one take in `every` is timed. The sums of wait, hold and zeroing are over those.
+/// Multiply wait and hold, which do not depend on the size of a take, by `acquisitions / sampled`.
+/// Multiply zeroing by `pages / pages_sampled`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accounting {
     /// One take in so many is timed, the first at first; none if it is 0.
     pub every: u32,
     /// The pages that were zeroed.
     pub pages: u64,
-    /// The takes, with the last, which found nothing. What a worker steals is
-    /// part of the take that found its own share empty.
+    /// The takes, including the last, which found nothing. A steal is part of the take that found
+    /// its own share empty.
     pub acquisitions: u64,
     /// How many of these were timed.
     pub sampled: u64,
     /// The pages that these took.
     pub pages_sampled: u64,
-    /// From asking for the lock to having it, or with no lock to having pages;
-    /// where zeroed pages are put into a list, for the lock of that too. Who steals
-    /// waits from giving back one lock to having the next.
+    /// From the request for the lock to having it, or without a lock to having pages. Where zeroed
+    /// pages are put into a list, the wait for its lock is included. A thief waits from the
+    /// release of one lock to having the next.
     pub wait: Nanos,
     /// From having it to having given it back, likewise.
     pub hold: Nanos,

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::batches::Batch;
 
-/// A pool, but for what it runs on.
+/// A pool, without the computer that it runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Setting {
     /// How many workers.

@@ -1,5 +1,5 @@
-//! Tests of one worker after the other, on a computer with one CPU: whatever is done takes
-//! its time on the clock, and what was done can be read.
+//! Tests of one worker after the other, on a computer with one CPU. Every operation takes its time
+//! on the clock, and can be read afterwards.
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -34,7 +34,7 @@ struct State {
     /// How long each pause was.
     pauses: RefCell<Vec<Nanos>>,
     transfer: Cell<Nanos>,
-    /// How often others are faster where somebody waits for a word to change.
+    /// How often others are faster while a worker waits for a word to change.
     others: Cell<u32>,
     /// How often workers may ask whether to give up before they are told to.
     patience: Cell<u32>,
@@ -229,8 +229,8 @@ fn locks_with_the_same_nodes_are_had_one_after_the_other() {
     }
 }
 
-/// Ten pages, and workers who come one after the other, each until there is
-/// nothing left: what was zeroed, in order, and the accounting of each.
+/// Ten pages, and workers who come one after the other, each until there is nothing left. Returns
+/// the zeroed pages, in order, and the accounting of each.
 fn work(setting: &Setting, every: u32) -> (Vec<Range<u64>>, Vec<Accounting>) {
     let computer = Alone::default();
     let pool = Pool::new(&computer, setting, 10).unwrap();
@@ -333,7 +333,7 @@ fn the_accounting_tells_where_the_time_went() {
     assert_eq!(accounting.zeroing, PAGE.times(10));
     assert_eq!(accounting.pages_sampled, 10);
 
-    // Another lock and as much under it, but for the last take.
+    // Another lock with the same work under it, except for the last take.
     setting.returns = Some(LockKind::Tas);
     let (_, returning) = work(&setting, 1);
     assert_eq!(returning[0].wait, OPERATION.times(5));

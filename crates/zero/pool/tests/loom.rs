@@ -1,16 +1,15 @@
-//! The interleavings of the locks and of the backlogs, under loom: which thread
-//! goes on when, and which of the values that the orderings allow it reads.
+//! The interleavings of the locks and of the backlogs, under loom. They vary the order of threads,
+//! and the values that the orderings allow each load to read.
 //!
 //!     .ci/loom
 //!
-//! There are three pre-emptions at most where two workers are tried, and two where three
-//! are: so often a thread is taken off its CPU where it could have gone on. Waiting is
-//! no pre-emption. Pages are as few as show what a backlog can do wrong, because each
-//! one more takes five to ten times as long.
+//! There are three pre-emptions at most with two workers, and two with three. A pre-emption takes
+//! a thread off its CPU where it could have continued; waiting is none. The number of pages is the
+//! least that shows what a backlog can do wrong. Each further page takes five to ten times as
+//! long.
 //!
-//! Loom does not know all ways that Rust's memory model allows: the operations of
-//! one thread take effect in their order in the program, and a load finds one of
-//! the last seven stores to an atomic.
+//! Loom does not know all executions that Rust's memory model allows. The operations of one thread
+//! take effect in program order, and a load finds one of the last seven stores to an atomic.
 #![cfg(loom)]
 
 mod computer;
@@ -146,7 +145,7 @@ mod backlogs {
         }
     }
 
-    /// Here the look without the lock is at a line that somebody is writing.
+    /// Here the look without the lock is at a line that another worker is writing.
     #[test]
     fn shares_with_a_lock_that_spins() {
         two_zero(2, LockKind::Tas, Batch::StealHalf);

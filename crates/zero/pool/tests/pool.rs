@@ -79,7 +79,7 @@ fn settings(numbers: Numbers) -> Vec<Setting> {
     settings
 }
 
-/// How many takes there are that find something, whoever is faster.
+/// How many takes there are that find something, in any order of workers.
 fn takes(setting: &Setting, pages: u64) -> u64 {
     match setting.batch {
         Batch::StealHalf => pages,
@@ -130,9 +130,8 @@ fn the_settings_of_the_property_are_all_there_are() {
         share: 1,
         floor: 1,
     };
-    // Five locks with ten batches two ways, but for half of a list; and without a
-    // lock the seven that remember nothing. Each with five locks for the list of
-    // zeroed pages, and without.
+    // Five locks with ten batches two ways, except for half of a list; and without a lock the
+    // seven that remember nothing. Each with five locks for the list of zeroed pages, and without.
     assert_eq!(settings(numbers).len(), (5 * (2 * 10 - 1) + 7) * 6);
 }
 

@@ -2,11 +2,10 @@
 //! closed form beside the simulation: a birth-death chain over the number of workers that hold or
 //! want the lock.
 //!
-//! Boyd-Wickizer, Kaashoek, Morris and Zeldovich, "Non-scalable locks are
-//! dangerous" (Linux Symposium 2012): with `k` of `n` cores at the lock, the
-//! others come at a rate of `(n - k) / a`, and the lock is handed on at a rate
-//! that depends on `k`. All times are as if drawn from exponential
-//! distributions, which real ones are not: real collapse is sharper.
+//! Boyd-Wickizer, Kaashoek, Morris and Zeldovich, "Non-scalable locks are dangerous" (Linux
+//! Symposium 2012). With `k` of `n` cores at the lock, the others come at a rate of `(n - k) / a`.
+//! The lock is handed on at a rate that depends on `k`. All times are as if drawn from exponential
+//! distributions. Real ones are not: real collapse is sharper.
 
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -101,7 +100,7 @@ impl Chain {
         Settled { at_lock, rate }
     }
 
-    /// How often somebody comes to the lock while `k` are at it.
+    /// How often a worker requests the lock while `k` are at it.
     fn arrivals(&self, k: usize) -> f64 {
         let away = (self.cores - k) as f64;
         let slowed = if away > self.abreast {
@@ -133,8 +132,8 @@ impl Settled {
         each.map(|(k, p)| k as f64 * p).sum()
     }
 
-    /// The share of all cores' time that goes into waiting. What a hand-off
-    /// takes counts as service, not as waiting: somebody always has the lock.
+    /// The share of all cores' time that is spent waiting. A hand-off counts as service, not as
+    /// waiting: the lock always has an owner.
     pub fn waiting(&self) -> f64 {
         let cores = (self.at_lock.len() - 1) as f64;
         let busy = 1.0 - self.at_lock[0];

@@ -87,8 +87,8 @@ impl SimLine {
         })
     }
 
-    /// Gives up the CPU if a word is as expected, until somebody
-    /// [wakes](Self::wake) who waits for this line.
+    /// Gives up the CPU if a word is as expected, until another worker [wakes](Self::wake) one
+    /// that waits for this line.
     pub(crate) async fn park(&self, word: usize, expected: u64) {
         let line = self.line;
         let wanted = Wanted::Park {
@@ -104,9 +104,8 @@ impl SimLine {
     }
 }
 
-/// The order of memory accesses makes no difference here: each takes effect at
-/// one instant, and a worker waits until it has, or its stores are posted and done
-/// one after the other, as on x86.
+/// The order of memory accesses makes no difference here, because each takes effect at one
+/// instant. A worker waits until it has. Posted stores are done one after the other, as on x86.
 impl Line for SimLine {
     async fn load(&self, word: usize, _: Ordering) -> u64 {
         self.access(word, Access::Load).await
@@ -200,7 +199,7 @@ pub(crate) struct SimMutex {
 
 const UNLOCKED: u64 = 0;
 const LOCKED: u64 = 1;
-/// Locked, and somebody may sleep.
+/// Locked, and a worker may sleep.
 const CONTENDED: u64 = 2;
 
 /// How often a worker looks at the lock before it sleeps.
@@ -224,7 +223,7 @@ impl SimMutex {
         }
     }
 
-    /// Looks until the lock is free, or somebody sleeps already, or long enough.
+    /// Looks until the lock is free, or a worker sleeps already, or long enough.
     async fn spin(&self) -> u64 {
         let mut left = LOOKS;
         loop {

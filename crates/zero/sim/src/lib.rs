@@ -4,7 +4,8 @@
 //! | file | what it is about |
 //! |---|---|
 //! | `topology`, `quantity`, `costs` | its CPUs, and what things cost: each figure with its source, and all for so many workers, as fast to look up as can be |
-//! | `machine` | a [`Machine`] of those; computers that somebody published figures of, and the pools of Windows |
+//! | `machine` | a [`Machine`] of those; the computers with published figures, and the pools of
+//! Windows |
 //! | `lines` | cache lines: who has a copy, who wants one, who comes next |
 //! | `world` | what happens, in which order, also to who loses its CPU, and in memory that many write at the same time |
 //! | `computer` | all of that as a pool sees it |
@@ -15,11 +16,11 @@
 //! A worker runs until it asks for something that takes time; then whatever comes
 //! first happens. The same machine, pool and seed give the same bytes everywhere.
 //!
-//! Simplifications: every worker has a CPU of its own; a load or store is waited for before the
-//! next, unless the machine posts its stores: then they are done in order, and the data behind a
-//! lock is read while the lock is waited for; two workers on one core slow each other down only at
-//! the memory; all memory is equally far from all; the newest copy of a line is the one that is
-//! handed on; a worker that loses its CPU while it zeroes keeps its share of the bandwidth.
+//! Simplifications. Every worker has a CPU of its own. A load or store is waited for before the
+//! next, unless the machine posts its stores. Posted stores are done in order, and the data behind
+//! a lock is read while the lock is waited for. Two workers on one core slow each other down only
+//! at the memory. All memory is equally far from all. The newest copy of a line is the one that is
+//! handed on. A worker that loses its CPU while it zeroes keeps its share of the bandwidth.
 
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -1,11 +1,10 @@
 //! Cache lines: who has a copy, who wants one, and in which order they get it.
 //!
-//! A line serves its requests one after the other, in the order in which they
-//! come, but that one may overtake the one just before it: they come by different
-//! ways. (If none ever did, those of one socket would gather in the queue of a
-//! lock that many spin on, and stay together.) A request travels to whoever has the newest copy and the line travels
-//! back; if the line was busy meanwhile, part of that way has been made by the
-//! time it is free. A write takes the line away from all others, and takes as
+//! A line serves its requests in the order in which they arrive. One may overtake the one just
+//! before it, because they take different ways. (If none ever did, those of one socket would
+//! gather in the queue of a contended lock, and stay together.) A request travels to the owner of
+//! the newest copy and the line travels back. If the line was busy meanwhile, part of that way has
+//! been made by the time it is free. A write takes the line away from all others, and takes as
 //! long as it takes to reach the farthest of them.
 
 use std::collections::VecDeque;
@@ -29,8 +28,7 @@ pub(crate) enum Access {
 }
 
 impl Access {
-    /// Whether the line has to be the core's own for it. So it has for an
-    /// exchange that fails.
+    /// Whether the operation needs the line to itself. An exchange that fails needs it too.
     pub(crate) const fn writes(self) -> bool {
         !matches!(self, Self::Load | Self::WaitWhile(_) | Self::Ahead)
     }
@@ -59,7 +57,7 @@ pub(crate) struct Line {
     /// The request that is served, then those that wait.
     queue: VecDeque<Request>,
     spinning: Vec<Request>,
-    /// When whoever has the line to itself is told that somebody else wants it.
+    /// When the exclusive owner of the line learns that another worker wants it.
     pub(crate) notice: Time,
 }
 
@@ -69,7 +67,7 @@ pub(crate) enum Answer {
     Hit(u64),
     /// The copy is enough, but the worker waits for it to change.
     Spins,
-    /// It has to be fetched, and nobody else is being served.
+    /// It has to be fetched, and no other request is being served.
     Serve,
     /// It has to be fetched, and others come first.
     Queue,
@@ -92,7 +90,7 @@ impl Line {
         self.copies.has(worker)
     }
 
-    /// Whether somebody has read the line since it was written.
+    /// Whether any worker has read the line since it was written.
     pub(crate) fn is_shared(&self) -> bool {
         self.copies.count > 1
     }
@@ -104,8 +102,8 @@ impl Line {
         is_here && self.copies.are_one() && self.has(worker)
     }
 
-    /// A worker wants something. What needs no transfer is done. If it has to queue,
-    /// `overtakes` says whether it comes to stand before the last who does.
+    /// A worker wants something. An operation without a transfer is done at once. If it has to
+    /// queue, `overtakes` says whether it stands before the last one in the queue.
     pub(crate) fn ask(
         &mut self,
         request: Request,
@@ -163,8 +161,8 @@ impl Line {
         }
     }
 
-    /// The line has come to who is served: the request, the value that was there,
-    /// and whether it goes on spinning. Who spun on a copy that was taken away is
+    /// The line has arrived at the served worker: returns the request, the previous value, and
+    /// whether the worker continues to spin. Workers that spun on a copy that was taken away are
     /// put into `disturbed`, in the order in which they began.
     pub(crate) fn arrive(&mut self, disturbed: &mut Vec<Request>) -> (Request, Option<u64>) {
         let request = self.queue.pop_front().expect("somebody is served");

@@ -1,6 +1,5 @@
-//! A computer that pools are simulated on; those that are known, with their figures, and the
-//! zeroing threads of Windows, each on a computer like the one it was seen on: as
-//! `computers.toml` has them.
+//! A computer that pools are simulated on; the known ones, with their figures; and the zeroing
+//! threads of Windows, each on a computer like the observed one. `computers.toml` has them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -64,12 +64,11 @@ impl Prediction {
     }
 }
 
-/// Simulates a job on a computer and on those it might be as well: each figure
-/// that is only known to lie in an interval at both ends of it, with the others as
-/// they are; with several sockets, every line transfer as fast as within one and as
-/// slow as across, or as the fastest and the slowest of its matrix between two cores;
-/// and, where that is not known, with half of the workers. The interval that
-/// follows is that of one unknown at a time.
+/// Simulates a job on a computer and on similar ones. Each figure that is only known as an
+/// interval is taken at both ends, with the others unchanged. With several sockets, all line
+/// transfers are taken as within one socket and as across; or as the fastest and the slowest of
+/// the matrix between two cores. Where that is unknown, half of the workers are simulated. The
+/// resulting interval is that of one unknown at a time.
 ///
 /// # Errors
 /// As of [`simulate`].

@@ -22,13 +22,13 @@ pub struct Job {
     pub pages: u64,
     /// Whether CPUs are taken away.
     pub preemption: Option<Preemption>,
-    /// The seed of all chance: when each worker begins, whose turn it is of those
-    /// who read a line at the same time, and when it loses its CPU.
+    /// The seed of all randomness. It decides when each worker begins, when a worker loses its
+    /// CPU, and the order of those that read a line at the same time.
     pub seed: u64,
 }
 
 impl Job {
-    /// A job on CPUs that nobody takes away.
+    /// A job on CPUs that are never taken away.
     pub const fn new(setting: Setting, pages: u64) -> Self {
         Self {
             setting,
@@ -55,12 +55,11 @@ const LOSSES_OF_EACH: f64 = 20.0;
 
 /// Simulates a job.
 ///
-/// A long backlog that is taken in constant portions is in the same state nearly
-/// all the time. Of such a one two parts are simulated from begin to end, one
-/// twice as long as the other: what the longer one has more is that state, and
-/// it is counted up to the whole; where CPUs are taken away, the longer one goes on
-/// until that shows. [`PoolResult::simulated_pages`] says how much was really done. All
-/// other batches depend on how much is left and run whole.
+/// A long backlog with constant portions is in a steady state nearly all the time. Two parts of it
+/// are simulated from begin to end, one twice as long as the other. The difference between them is
+/// the steady state, which is extrapolated to the whole. Where CPUs are taken away, the longer
+/// part continues until that shows. [`PoolResult::simulated_pages`] states how much was really
+/// done. All other batches depend on the remaining pages and run whole.
 ///
 /// # Errors
 /// There can be no such pool, or not on this computer, or it takes too long.
@@ -109,9 +108,9 @@ const SETTLED: f64 = 0.02;
 /// The samples of a backlog double so often at most.
 const DOUBLINGS: u32 = 6;
 
-/// Simulates samples of a job, each twice as long as the one before, until the second half of two
-/// of them takes equally long, or the backlog is at its end. None where it has not settled by then, or
-/// takes change all the time.
+/// Simulates samples of a job, each twice as long as the previous one. The last is the one whose
+/// second half takes as long as that of the one before, or the whole backlog. `None` where it has
+/// not settled by then, or takes change all the time.
 pub(crate) fn settle(machine: &Machine, job: &Job) -> Option<PoolResult> {
     let part = sample(&job.setting)?;
     let mut short = drain(machine, job, part).ok()?;
@@ -229,10 +228,9 @@ impl PoolResult {
         self.cpu.as_ns() as f64 / 1e3 / self.pages as f64
     }
 
-    /// The share of the workers' time that went into waiting for a lock that
-    /// somebody else had, where handing it over counts as having it: of all who
-    /// hold or want it, all but one wait. Meaningful for a lock that is wanted
-    /// all the time, and if there is only one.
+    /// The share of the workers' time that was spent waiting for a lock. Handing it over counts as
+    /// having it: of all that hold or want it, all but one wait. Meaningful for one lock that is
+    /// wanted all the time.
     pub fn waiting_without_hand_off(&self) -> f64 {
         let at_lock = self.split.waiting + self.split.hold;
         let one = self.wall.as_ns() as f64 / self.cpu.as_ns() as f64;

@@ -105,15 +105,14 @@ impl Topology {
         ]
     }
 
-    /// The CPUs that so many workers run on, one each: the sockets take turns,
-    /// inside each its caches do, and a core gets a second worker only when all
-    /// cores have one. So schedulers place threads that are all busy; which
-    /// core of a cache comes first makes no difference here.
+    /// The CPUs of so many workers, one each. The sockets take turns, inside each its caches do,
+    /// and a core gets a second worker only when all cores have one. Schedulers place busy threads
+    /// like that. The order of the cores of a cache makes no difference here.
     ///
     /// # Errors
-    /// There are more workers than CPUs. Queued locks hand over to a named
-    /// waiter, and a waiter without a CPU stops all the others for a time
-    /// slice: that is another experiment than that of a crowded lock.
+    /// There are more workers than CPUs. Queued locks hand over to a named waiter; one without a
+    /// CPU stops all the others for a time slice. That is another experiment than that of a
+    /// crowded lock.
     pub fn placement(&self, workers: usize) -> Result<Vec<usize>, Refusal> {
         if workers > self.cpus() {
             return Err(Refusal::new(format!(

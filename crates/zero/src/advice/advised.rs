@@ -152,7 +152,7 @@ const LONGEST_TAKE: Nanos = Nanos::from_ms(3);
 const LARGEST_TAKE: u64 = (32 << 20) / PAGE_BYTES;
 
 pub(super) fn of_model(model: &dyn Model) -> Result<ZeroBounds, Refusal> {
-    // Of one thread that nobody disturbs.
+    // Of one undisturbed thread.
     let alone = Setting::new(1, LockKind::Tas, Batch::One);
     Ok(bounds(&model.machine(&alone)?))
 }
@@ -216,10 +216,9 @@ pub fn with_predictions<'c>(
     }
 }
 
-/// Says of each advised pool that was measured whether it is the best of all
-/// measured ones: whether its interval overlaps that of the greatest median, which is
-/// the luckiest of many as well as the best. Pools with more workers than CPUs do not
-/// count.
+/// Says of each measured pool that is advised whether it is the best of all measured ones. It is
+/// if its interval overlaps that of the greatest median. That one is the luckiest of many as well
+/// as the best. Pools with more workers than CPUs do not count.
 pub fn check(advice: &mut ZeroAdvice, measurements: &[ZeroRow]) {
     let goals = Goal::ALL.into_iter();
     let named = |name: &str| goals.clone().find(|goal| goal.name() == name);

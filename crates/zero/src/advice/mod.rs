@@ -110,12 +110,10 @@ const LOCKS: [LockKind; 6] = {
     [Counter, Tas, Ticket, Ttas, Mutex, Mcs]
 };
 
-/// Numbers first: where another batch comes to the same, a number is the plainer
-/// word for it.
+/// Numbers first: where another batch is the same, a number is the plainer word for it.
 ///
-/// Half of what is left is not among them: per second of CPU time it looks good
-/// only because most workers have nothing to do, as the first of them has half of
-/// all pages.
+/// Half of the remaining pages is not among them. Its rate per second of CPU time only looks good:
+/// the first worker has half of all pages, so most have nothing to do.
 const BATCHES: [Batch; 8] = [
     Batch::One,
     Batch::Fixed(8),
@@ -135,10 +133,10 @@ pub fn pools(model: &dyn Model) -> Result<Vec<Setting>, Refusal> {
     Ok(considered(model.cpus(), of_model(model)?.threads))
 }
 
-/// Every pool that is considered on so many CPUs: each number of threads up to 8,
-/// then twice as many and so on, as many as there are CPUs, and those on both sides
-/// of the knee, the number that the memory keeps up with, if there is one; each with all
-/// locks and batches. None stands there twice in other words.
+/// Every pool that is considered on so many CPUs. The numbers of threads are all up to 8, then
+/// powers of two, and the number of CPUs. Those on both sides of the knee, the number that the
+/// memory keeps up with, are added if there is one. Each has all locks and batches, without
+/// synonyms.
 pub fn considered(cpus: usize, knee: Option<f64>) -> Vec<Setting> {
     let mut settings: Vec<Setting> = Vec::new();
     for workers in threads(cpus, knee) {
@@ -205,8 +203,8 @@ pub enum Goal {
     Cpu,
     /// To zero much per second that passes.
     Wall,
-    /// To take little of both: the least product of the CPU time and of the time
-    /// of a GB. Who halves one for twice the other has gained nothing.
+    /// Little of both: the least product of the CPU time and of the time of a GB. Half of one for
+    /// twice the other gains nothing.
     Balanced,
 }
 

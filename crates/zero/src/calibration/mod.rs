@@ -1,9 +1,9 @@
 //! The costs of a pool's parts on this computer: micro-measurements, one mechanism each, in
 //! rounds. The model of this computer is made of them, and then predicts pools.
 //!
-//! Pools of several workers are not among them: in none do two share a backlog or
-//! its lock. What CPUs share is single cache lines, the memory with pages that one
-//! has written and another zeroes afterwards, and in parking whose turn it is.
+//! Pools of several workers are not among them: in none do two share a backlog or its lock. CPUs
+//! share single cache lines, the memory with pages that one has written and another zeroes
+//! afterwards, and in parking the turn.
 //!
 //! | file | what is measured |
 //! |---|---|
@@ -193,9 +193,9 @@ impl<'m> Calibrator<'m> {
     }
 }
 
-/// The settings that differ for one worker whom nobody disturbs. Batches that are
-/// the same whatever is left are alike; what a policy costs is what a take costs more
-/// with it than with one of these.
+/// The settings that differ for one undisturbed worker. Batches whose size does not depend on the
+/// remaining pages are alike. The cost of a policy is the difference of a take with it to one with
+/// these.
 fn alone(settings: &[Setting]) -> Vec<Setting> {
     distinct(settings.iter().flat_map(|setting| {
         let constant = setting.batch.constant(setting.workers as u64).is_some();

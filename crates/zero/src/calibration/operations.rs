@@ -22,8 +22,8 @@ pub(super) struct Operations {
     pub(super) clock: f64,
 }
 
-/// Each is done so often in a row: tens of microseconds, less than the time
-/// between two interrupts and much more than two readings of the clock.
+/// The number of repetitions in a row. They take tens of microseconds, less than the time between
+/// two interrupts and much more than two readings of the clock.
 const TIMES: u32 = 2_000;
 
 impl Operations {
@@ -79,8 +79,8 @@ pub(super) struct Between {
     pub(super) apart: f64,
 }
 
-/// The lines that are passed from one CPU to the other in a row: some tens of microseconds where
-/// each takes 50 ns, and few enough for any first cache.
+/// The lines that are passed from one CPU to the other in a row. They take some tens of
+/// microseconds at 50 ns each, and fit any first cache.
 const LINES: usize = 256;
 
 const SEED: u64 = 1;
@@ -143,8 +143,8 @@ impl Between {
     }
 }
 
-/// The mean time of a line from one CPU of this process to another, over some pairs: the first CPU
-/// and each of a few others. Zero with one CPU.
+/// The mean time of a line from one CPU of this process to another, over the pairs of the first
+/// CPU with a few others. Zero with one CPU.
 pub(crate) fn mean_transfer(clock: QuickClock) -> Nanos {
     const OTHERS: usize = 8;
     const SAMPLES: usize = 5;
@@ -229,7 +229,7 @@ fn apart(one: &[u64], other: &[u64]) -> f64 {
 pub(super) struct Parking {
     /// CPU time of waking the other and parking, together.
     pub(super) cpu: f64,
-    /// From waking the other to its having woken somebody in turn.
+    /// From waking the other to its having woken this one in turn.
     pub(super) turn: f64,
 }
 

@@ -1,14 +1,14 @@
 //! The cost of zeroing pages, by one CPU or by all at the same time: many in one go, by earlier
 //! writer; and each alone, under an uncontended lock.
 //!
-//! As in a pool, each worker has written a share of the pages, in one piece, and
-//! the pages are zeroed in their order, by whoever's turn it is: so a worker finds
-//! pages of its own and of others.
+//! As in a pool, each worker has written a share of the pages, in one piece. The pages are zeroed
+//! in order, each by the worker whose turn it is. Thus a worker finds pages of its own and of
+//! others.
 //!
-//! A lock costs more right after a page than with nothing else under way: the stores
-//! to the page have to be done before a read-modify-write is. By how much depends on
-//! how far ahead of it the CPU goes, so it is measured with each lock; and what it
-//! takes where the CPU cannot go ahead at all, with a clock that waits for the stores.
+//! A lock costs more right after a page than with nothing else under way, because a
+//! read-modify-write waits for the stores to the page. The extra cost depends on how far ahead the
+//! CPU runs, so it is measured with each lock. It is also measured where the CPU cannot run ahead
+//! at all, with a clock that waits for the stores.
 
 use std::ops::Range;
 
@@ -40,9 +40,9 @@ pub(super) struct Sample {
     /// By which share of the usual each takes longer or shorter at most, were all
     /// lengths in between equally likely.
     pub(super) jitter: Option<f64>,
-    /// Each until its stores are done, whoever had written it.
+    /// Each until its stores are done, with any earlier writer.
     pub(super) settled: Option<f64>,
-    /// Each by itself, under each lock, whoever had written it.
+    /// Each by itself, under each lock, with any earlier writer.
     pub(super) under: Vec<Option<f64>>,
 }
 
@@ -233,9 +233,9 @@ impl Tally {
     }
 }
 
-/// Half the range, as a share of its middle, of lengths that are equally likely and
-/// have the same median absolute deviation from their median: that is half of it, and
-/// does not see the few that an interrupt made long. `None` of too few.
+/// Half the range of a uniform distribution with the same median absolute deviation, as a share of
+/// its middle. The range is twice that deviation, which ignores the few lengths that an interrupt
+/// stretched. `None` of too few.
 fn jitter(lengths: Vec<f64>) -> Option<f64> {
     const FEW: usize = 8;
     if lengths.len() < FEW {
@@ -300,8 +300,7 @@ fn takes(
     Ok((per(length, takes), (pools * pages) as f64 / takes as f64))
 }
 
-/// How long the caller takes to zero pages, where it takes each by itself under a
-/// lock that nobody else wants.
+/// The time to zero pages, where the caller takes each by itself under an uncontended lock.
 pub(super) fn one_by_one(computer: HostComputer<'_>, lock: LockKind, pages: Range<u64>) -> Nanos {
     let part = computer.with_pages_from(Some(pages.start));
     let setting = Setting::new(1, lock, Batch::One);

@@ -95,10 +95,9 @@ impl<'m> Computer for HostComputer<'m> {
         }
     }
 
-    /// Page by page, as kernels do it, whose pages lie all over the memory. So a
-    /// page costs the same however many are taken; a long `memset` takes another
-    /// way than one of a page (AMD Milan, `rep stosb`: 14 GB/s in pages of 4 KiB
-    /// and 38 GB/s in 1 GiB).
+    /// Page by page, as kernels do it, whose pages lie all over the memory. A page costs the same
+    /// in a take of any size. A long `memset` takes another way than one of a page (AMD Milan,
+    /// `rep stosb`: 14 GB/s in pages of 4 KiB and 38 GB/s in 1 GiB).
     #[inline]
     fn zero(&self, pages: Range<u64>) {
         let Some(first) = self.first else {
@@ -187,9 +186,9 @@ impl Lock for HostMutex {
 
 /// Memory of this computer that pools zero, and the clock they are timed by.
 ///
-/// It is backed by huge pages where the system has them: a kernel zeroes pages
-/// through such a mapping too (Linux: the direct map), and how many entries of
-/// the TLB it takes does not depend on what the system happens to do.
+/// It is backed by huge pages where the system has them: a kernel zeroes pages through such a
+/// mapping too (Linux: the direct map). Thus its number of TLB entries does not depend on the
+/// system's choice of the day.
 #[derive(Debug)]
 pub struct HostMemory {
     /// The pages themselves.
@@ -204,8 +203,8 @@ pub struct HostMemory {
 }
 
 impl HostMemory {
-    /// `bytes` of memory, rounded up to whole pages. Whoever waits for a lock
-    /// while `stop` is requested lets others have the CPU.
+    /// `bytes` of memory, rounded up to whole pages. Waiters for a lock yield the CPU to others
+    /// while `stop` is requested.
     ///
     /// # Errors
     /// The system does not have that much.
@@ -227,13 +226,11 @@ impl HostMemory {
     }
 }
 
-/// A descriptor for each page, with the page that follows it in a list of all:
-/// one cycle, in random order, as pages are after a while of being given and
-/// taken back.
+/// A descriptor for each page, with the next page in a list of all. The list is one cycle, in
+/// random order, as pages are after some time of use.
 ///
-/// To take a page from such a list is a cache miss, because each descriptor is
-/// 64 bytes long, as `struct page` of Linux is on 64-bit systems
-/// (`include/linux/mm_types.h`).
+/// A take from such a list is a cache miss: each descriptor is 64 bytes long, as `struct page` of
+/// Linux on 64-bit systems (`include/linux/mm_types.h`).
 #[derive(Debug)]
 pub struct Links(Vec<Descriptor>);
 

@@ -64,10 +64,9 @@ impl Cpus {
 
 /// How the CPU time of this process's threads is counted, and how well.
 ///
-/// A pass can take a few microseconds, which is about what it takes to ask the
-/// system for a CPU time. So the count is used for what only it can tell: for how
-/// long a thread was off its CPU between two readings. The rest of the time that
-/// passed is its CPU time.
+/// A pass can take a few microseconds, about as long as asking the system for a CPU time. The
+/// count is therefore used only for the time that a thread was off its CPU between two readings.
+/// The rest of the elapsed time is its CPU time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuClock {
     /// Whether the system counts CPU time finely enough. Where it does not, the
@@ -98,16 +97,15 @@ pub struct Done {
     pub cpu: Nanos,
 }
 
-/// A thread that leaves its CPU is not back on one for two context switches,
-/// which take more than a microsecond each. What is less is what it takes to ask.
+/// A thread that leaves its CPU needs two context switches to return, of more than a microsecond
+/// each. A shorter time is that of the question itself.
 const LEAST_OFF_CPU: Nanos = Nanos::from_us(2);
 
 impl CpuClock {
     /// Finds out what there is here, which takes 50 ms at most.
     ///
-    /// A count that goes in steps of more than 100 us is of no use for passes
-    /// that take tens of microseconds, such as `GetThreadTimes` of Windows, which
-    /// goes in ticks of up to 15.6 ms.
+    /// A count in steps of more than 100 us is of no use for passes of tens of microseconds. An
+    /// example is `GetThreadTimes` of Windows, with ticks of up to 15.6 ms.
     pub fn of_this_host() -> Self {
         const COARSE: Nanos = Nanos::from_us(100);
         let counted = thread::cpu_time();
@@ -204,8 +202,8 @@ pub(super) fn with_room(every: u32, room: usize) -> Accounting {
     accounting
 }
 
-/// By how many takes to move on so that in pass number `number` the first one that
-/// is timed is the first of the pass, the second, and so on in turn.
+/// The number of takes to skip in pass number `number`. Thus the first timed take is the first of
+/// the pass, then the second, and so on in turn.
 ///
 /// Else it could be the same ones of each pass, as where their number is a multiple
 /// of `every`; and the first of a pass and the last, which finds nothing, are like
@@ -224,14 +222,13 @@ const LONG: Nanos = Nanos::from_us(100);
 /// worker was off its CPU for so long; in its waits too, as they are meant to be, where it
 /// `can_park`.
 ///
-/// The clock goes on while a worker has lost its CPU, and its CPU time does not.
-/// Few takes are timed, and each stands for many: one in whose middle the worker
-/// was off its CPU for a time slice would outweigh all others. How long that was
-/// in the whole pass is known. So the longest takes are taken out of which that can
-/// be half, until they explain it. (Of a long wait the other half may be spinning,
-/// while somebody else is off the CPU who has the lock. It is CPU time that no
-/// sample has any more.) Their pages are taken out with them, so that zeroing
-/// stands for as many as before: a take can be a large part of all pages.
+/// The clock runs while a worker has lost its CPU, and its CPU time does not. Few takes are timed,
+/// and each stands for many. A take in whose middle the worker was off its CPU for a time slice
+/// would outweigh all others. The total time off the CPU in the pass is known. The longest takes,
+/// of which it can be half, are therefore taken out until they explain it. (The other half of a
+/// long wait may be spinning, while the lock's owner is off the CPU. No sample has that CPU time
+/// any more.) Their pages are taken out with them, because a take can be a large part of all
+/// pages. The timed pages then stand for as many as before.
 pub(super) fn sift(accounting: &mut Accounting, first: usize, off_cpu: Nanos, can_park: bool) {
     let length = |sample: &Sample| {
         let wait = if can_park { Nanos::ZERO } else { sample.wait };

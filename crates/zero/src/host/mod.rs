@@ -22,9 +22,9 @@ pub(crate) use cpus::Cpus;
 pub(crate) use team::can_park;
 pub use team::{Bursts, Job, Observed, Team};
 
-/// Lets workers go on when all have come, again and again. They spin, so that
-/// all go on within about the time that a cache line takes from CPU to CPU:
-/// whoever blocks is woken one after the other, microseconds apart.
+/// Releases workers when all have arrived, again and again. They spin, so that all continue within
+/// about one transfer of a cache line. Blocked threads would be woken one after the other,
+/// microseconds apart.
 #[derive(Debug)]
 pub(crate) struct Barrier {
     of: usize,
@@ -52,8 +52,7 @@ impl Drop for Rescue<'_> {
     }
 }
 
-/// About a millisecond of PAUSE: past that somebody else has the CPU of whoever
-/// is missing.
+/// About a millisecond of PAUSE: a worker that is missing after that has lost its CPU.
 const SPINS: u32 = 1 << 15;
 
 impl Barrier {
@@ -67,7 +66,7 @@ impl Barrier {
         }
     }
 
-    /// Waits for all others. What they did before is seen after.
+    /// Waits for all others. Their earlier writes are visible after it.
     pub(crate) fn wait(&self) -> Result<(), Broken> {
         let times = self.times.0.load(Relaxed);
         if self.arrived.0.fetch_add(1, AcqRel) + 1 == self.of {
@@ -102,13 +101,13 @@ impl Barrier {
 #[repr(align(128))]
 pub(crate) struct Alone<T>(pub(crate) T);
 
-/// Whether the pass under way has to end soon, and does not count any more:
-/// because the user wants an end, or because it takes too long.
+/// Whether the present pass has to end soon, and no longer counts: because the user wants an end,
+/// or because it takes too long.
 ///
-/// Workers cannot be taken out of a lock. With more workers than CPUs a pass can take minutes: the
-/// next owner of the lock waits for a CPU, and the workers with a CPU wait for it. So when a pass
-/// is cut off, a worker that waits for a lock offers its CPU to others, and a worker that has
-/// zeroed its pages ends without another take.
+/// Workers cannot be taken out of a lock. With more workers than CPUs a pass can take minutes. The
+/// next owner of the lock waits for a CPU, and the workers with a CPU wait for that owner. When a
+/// pass is cut off, a worker that waits for a lock therefore offers its CPU to others. A worker
+/// that has zeroed its pages ends without another take.
 #[derive(Debug)]
 struct Cutoff {
     stop: Stop,

@@ -30,8 +30,8 @@ pub struct Team<'m> {
 }
 
 impl<'m> Team<'m> {
-    /// On all CPUs that this process may use, with each worker on its own where
-    /// there are enough, and where threads can be kept on a CPU.
+    /// On all CPUs that this process may use. Each worker has its own if there are enough, and if
+    /// threads can be pinned.
     pub fn new(memory: &'m HostMemory, cpu_clock: CpuClock) -> Self {
         Self {
             memory,
@@ -209,9 +209,9 @@ impl Worker<'_, '_> {
         Ok(self.shared.passes().due)
     }
 
-    /// Sleeps until a burst is due: most of it in a way that the user's stop ends
-    /// at once, and the rest with the timer of the system that is the least late.
-    /// The burst begins with that rest, so that the wake-up is charged where it can be.
+    /// Sleeps until a burst is due. The user's stop ends most of the sleep at once; the rest uses
+    /// the system's most accurate timer. The burst begins with that rest, so that the wake-up is
+    /// charged where it can be.
     fn wait_for(&self, due: Option<Tick>, sleeper: &mut Sleeper) -> Begun {
         let Some(due) = due else {
             return self.shared.cpu_clock.begin();
@@ -248,8 +248,8 @@ impl Worker<'_, '_> {
         });
     }
 
-    /// Goes through its pages, unless the pass is cut off: then what is done does not
-    /// count, and it may be that nobody zeroed anything.
+    /// Goes through its pages, unless the pass is cut off. Then the result does not count, and
+    /// perhaps no page was zeroed.
     fn in_parts(&self, share: &Range<usize>, go: impl Fn(Range<usize>)) {
         /// 16 MiB: some milliseconds.
         const PART: usize = 1 << 12;
@@ -335,7 +335,7 @@ impl Job<'_> {
     }
 }
 
-/// Whether whoever waits for a lock of a pool may be off the CPU.
+/// Whether a worker that waits for a lock of a pool may be off the CPU.
 pub(crate) fn can_park(setting: &Setting) -> bool {
     let is_mutex = |lock| lock == LockKind::Mutex;
     is_mutex(setting.lock) || setting.returns.is_some_and(is_mutex)

@@ -9,8 +9,8 @@ use punctual_zero_sim::{Figure, Job, Machine, Matrix, Quantity, Topology, simula
 use crate::rows::{PAGE_BYTES, TakeCost, ZeroCalibration};
 use crate::run::Memory;
 
-/// The computer that was calibrated, as a pool under `setting` finds it that
-/// zeroes `memory` and times one take in `timed_every`, or none if that is 0.
+/// The calibrated computer for a pool under `setting` that zeroes `memory`. It times one take in
+/// `timed_every`, or none if that is 0.
 pub(super) fn machine(
     calibration: &ZeroCalibration,
     setting: &Setting,
@@ -68,8 +68,8 @@ fn with_lines(
     let lines = &calibration.lines;
     let median = |of| calibration.line(of).map_or(0.0, |interval| interval.median);
     let share = |of| median(of) / taken.median;
-    // A CPU keeps a line until it learns that another wants it: for a part of every transfer, and
-    // one addition more than fit into that part.
+    // A CPU keeps a line until it learns that another wants it. That takes a part of every
+    // transfer, and one addition more than fit into that part.
     let each = calibration.rmw_ns.median;
     let contended = median(|line| line.contended_ns);
     let notice = (each / contended - each / taken.median).clamp(0.0, 1.0);

@@ -216,8 +216,8 @@ pub fn errors(ratios: &[Ratio]) -> Option<(f64, &Ratio)> {
     Some(((logs / ratios.len() as f64).exp() - 1.0, worst))
 }
 
-/// How the measurements that have predictions agree with them, in GB per second of
-/// CPU time and per second that passes, with at most `threads` workers.
+/// How the measurements agree with their predictions, in GB per second of CPU time and per elapsed
+/// second, with at most `threads` workers.
 pub fn agreement(measurements: &[ZeroRow], threads: u64) -> Vec<Ratio> {
     let mut ratios = Vec::new();
     for measurement in measurements {

@@ -154,8 +154,7 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// Now, or as soon as whoever zeroes in the background has done what somebody
-    /// left before.
+    /// Now, or as soon as the background zeroing of earlier memory is done.
     pub(super) fn now(place: &Place) -> Result<Self, Refusal> {
         place.rest(settling_time())?;
         Ok(Self {
@@ -181,8 +180,8 @@ impl Watched {
         }
     }
 
-    /// The same, with what is zeroed in the background later. What others do
-    /// meanwhile is not among it: it is none of the time that passed.
+    /// The same, including background zeroing that comes later. The CPU time of others is left
+    /// out: it is no part of the elapsed time.
     pub(super) fn until_settled(&self, place: &Place) -> Result<Payments, Refusal> {
         let payments = self.until_now();
         let before = usage::of_system_process();
@@ -205,12 +204,12 @@ fn with_later(payments: Payments, later: Nanos) -> Payments {
     }
 }
 
-/// How long the process of Windows that zeroes what was freed may take until it
-/// looks for more: it wakes every 2 s (the page-zeroing article, 2022), and then
-/// needs a moment. Elsewhere nobody zeroes in the background.
+/// The time limit for Windows' background zeroing of freed memory to look for more. It wakes every
+/// 2 s (the page-zeroing article, 2022), and then needs a moment. Other systems zero nothing in
+/// the background.
 const SETTLING: Nanos = Nanos::from_ms(2_500);
 
-/// How long whoever zeroes in the background needs for what is left.
+/// The time that background zeroing needs for the rest.
 pub(super) fn settling_time() -> Nanos {
     match usage::of_system_process() {
         Some(_) => SETTLING,

@@ -113,9 +113,8 @@ impl Ledger {
 
     /// Does something to so many pages and notes what it took.
     ///
-    /// It is done on a fresh thread. Systems that divide CPU time by ticks
-    /// divide the sum of a thread, so that an old one would carry what it did
-    /// before into this step.
+    /// It runs on a fresh thread. Systems that divide CPU time by ticks divide the sum of a
+    /// thread, so an old thread would carry its earlier ticks into this step.
     pub(super) fn step<R: Send>(
         &mut self,
         name: &'static str,
@@ -137,8 +136,8 @@ impl Ledger {
     /// Does something to so many pages many times, each time after a
     /// preparation that does not count.
     ///
-    /// Each time is too short to ask for its CPU time, so that is the share of
-    /// the time that all of it was on a CPU.
+    /// Each time is too short to ask for its CPU time. Thus the share of the whole time that was on
+    /// a CPU is used.
     pub(super) fn prepared(
         &mut self,
         name: &'static str,
@@ -303,7 +302,7 @@ pub(super) enum Rounds {
         part: Box<dyn Fn(&'static str, PageCost) -> Option<ZeroProbe>>,
         done: Vec<Ledger>,
     },
-    /// All of it is charged to somebody; nothing counts if the user asked for an end.
+    /// All of it is charged to some account; nothing counts if the user asked for an end.
     Payments {
         subject: &'static str,
         go: Box<dyn Fn() -> Result<Option<Payments>, Refusal>>,

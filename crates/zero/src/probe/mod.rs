@@ -14,9 +14,9 @@
 //! measurements, their amounts and rounds, and lists the features that this system lacks; `ledger`
 //! does the accounts of a step.
 //!
-//! All memory was touched once before anything is measured, and again right
-//! before each case: under a hypervisor the first touch of a page is a fault in
-//! its host too, and so is the first since the host took back what was free.
+//! All memory was touched once before anything is measured, and again right before each case.
+//! Under a hypervisor the first touch of a page is a fault in its host too. The same holds for the
+//! first touch since the host took back free memory.
 
 mod blocks;
 mod ledger;

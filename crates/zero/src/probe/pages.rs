@@ -275,10 +275,9 @@ fn hot_bytes() -> usize {
     (half / PAGE).max(1) * PAGE
 }
 
-/// Gives memory to so many bytes once, and back: with huge pages where there are
-/// any, and with ordinary ones, because the system takes them from different
-/// places. What it costs is a first impression; under a hypervisor it is what
-/// the first touch of memory costs that its host has not given yet.
+/// Gives memory to so many bytes once, and back. Both huge and ordinary pages are used, because
+/// the system takes them from different places. The result is a first impression. Under a
+/// hypervisor it is the cost of memory that its host has not given yet.
 #[derive(Debug)]
 pub(super) struct WarmUp {
     bytes: usize,

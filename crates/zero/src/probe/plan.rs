@@ -119,8 +119,8 @@ impl ProbePlan {
         }
     }
 
-    /// Lets all take turns until every round is done, the user wants an end, or
-    /// the system refuses something. What was measured until then is kept.
+    /// Lets all take turns until every round is done, the user wants an end, or the system refuses
+    /// something. Earlier measurements are kept.
     pub fn run(mut self, progress: &mut dyn FnMut(Progress)) -> Ran {
         let witness = Witness::default();
         let cpus = thread::allowed_cpus();

@@ -1,4 +1,4 @@
-//! Two processes that allocate one page, fill it and free it, over and over: the
+//! Two processes that allocate one page, fill it and free it, over and over. This is the
 //! page-zeroing article's test, in which Windows zeroed one page at a time.
 
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Write};
@@ -224,9 +224,8 @@ pub(super) struct Report {
     pub(super) failed: Option<String>,
 }
 
-/// Is one of the two processes, for whoever started it: hears what to do from
-/// `input`, does it until it is done, `input` ends or `stop` is requested, and
-/// says what it took on `output`.
+/// Runs one of the two processes for its parent. It reads its work from `input` and does it until
+/// it is done, `input` ends or `stop` is requested. It writes the cost to `output`.
 ///
 /// # Errors
 /// The input is not that of a probe: `UnexpectedEof` if it ends too soon because the sender is

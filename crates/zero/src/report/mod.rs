@@ -1,6 +1,6 @@
-//! Page zeroing for a person to read: its tables and figures, and the pools as they need them, in
-//! sections of those that can be compared with each other; the computers that pools are simulated
-//! on, and how this one pages, where a report on waiting says how timers go off.
+//! Reports on page zeroing: tables and figures, with the pools in sections of comparable ones; the
+//! simulated computers; and how this computer pages, where a report on waiting says how timers
+//! fire.
 
 #[cfg(not(target_family = "wasm"))]
 mod figures;
@@ -104,9 +104,8 @@ impl<'r> Cell<'r> {
         self.zeroing.gb_per_cpu_s
     }
 
-    /// Whether its interval is not that of rounds, but of what the model does not
-    /// know of its computer. Those of two cells are not independent then: what is
-    /// not known is the same for both.
+    /// Whether its interval comes from the model's unknowns, not from rounds. The intervals of two
+    /// cells are not independent then: the unknowns are the same for both.
     pub(crate) fn has_a_models_interval(&self) -> bool {
         let Interval { low, high, .. } = self.gb_per_cpu_s();
         self.zeroing.rounds.is_empty() && low < high
@@ -116,8 +115,7 @@ impl<'r> Cell<'r> {
         self.zeroing.oversubscribed
     }
 
-    /// How many times the CPU time that the same pool would take if nobody
-    /// waited; `None` if all of it is waiting.
+    /// The CPU time relative to the same pool without waiting; `None` if all of it is waiting.
     pub(crate) fn over_no_waiting(&self) -> Option<f64> {
         without_waiting(self.zeroing.cpu.waiting)
     }

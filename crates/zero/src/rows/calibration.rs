@@ -66,9 +66,9 @@ pub struct LineCost {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ParkingCost {
-    /// CPU time of waking somebody and giving up the CPU, together.
+    /// CPU time of waking another thread and giving up the CPU, together.
     pub cpu_ns: Interval,
-    /// From the call that wakes somebody to the other running.
+    /// From the call that wakes another thread to that thread running.
     pub turnaround_ns: Interval,
 }
 
@@ -107,13 +107,13 @@ pub struct ZeroCost {
     /// in one go. Right after a page a lock costs more than with nothing else under
     /// way: the stores to the page have to be done first.
     pub lock: Option<String>,
-    /// By which share of that a single page costs more or less at most, were all costs
-    /// in between equally likely: twice the median absolute deviation. Where many were
-    /// zeroed in one go.
+    /// The share by which the cost of a single page deviates at most, if costs were uniformly
+    /// distributed: twice the median absolute deviation. Where many were zeroed in one go.
     #[serde(default)]
     pub jitter: Option<f64>,
-    /// The cost of a page until its stores are done, for any earlier writer: each timed alone, by
-    /// a clock that waits for them, less the cost of that clock. Where many were zeroed in one go.
+    /// The cost of a page until its stores are done, for any earlier writer. Each page is timed
+    /// alone, by a clock that waits for the stores, less the cost of that clock. Where many were
+    /// zeroed in one go.
     #[serde(default)]
     pub settled_ns: Option<Interval>,
     /// The cost of each page, with its take.
@@ -140,8 +140,8 @@ impl ZeroCalibration {
         self.zero_cost(memory, workers, elsewhere, None)
     }
 
-    /// The mean time of such a page, in nanoseconds, if so many workers all zero pages of all,
-    /// each as many of its own as of any other.
+    /// The mean time of such a page, in nanoseconds, if so many workers all zero pages of every
+    /// worker in equal parts.
     pub fn mixed_page_ns(&self, memory: &str, workers: usize) -> Option<f64> {
         let here = self.page(memory, workers, false)?.page_ns.median;
         let elsewhere = self.page(memory, workers, true);
@@ -151,15 +151,15 @@ impl ZeroCalibration {
     }
 
     /// The cost of a take right after a page, under an uncontended lock, with so many workers at
-    /// work: the extra cost of a page that is taken alone.
+    /// work. It is the extra cost of a page that is taken alone.
     pub fn take_after_page(&self, memory: &str, lock: &str, workers: usize) -> Option<Interval> {
         let under = self.zero_cost(memory, workers, false, Some(lock))?.page_ns;
         let page_ns = self.mixed_page_ns(memory, workers)?;
         Some(under.map(|ns| ns - page_ns))
     }
 
-    /// How long the stores to a page are on their way when zeroing it is over and
-    /// something has to wait for them, with so many workers at work.
+    /// How long the stores to a page are still on their way after zeroing, if something waits for
+    /// them, with so many workers at work.
     pub fn stores_ns(&self, memory: &str, workers: usize) -> Option<Interval> {
         let settled = self.page(memory, workers, false)?.settled_ns?;
         let page_ns = self.mixed_page_ns(memory, workers)?;

@@ -290,8 +290,8 @@ impl RunRow for ZeroRow {
         &self.subject
     }
 
-    /// How many bytes of a pool are hot follows from the machine's caches, and how many
-    /// are cold from them and from what is free: they make no difference beside `memory`.
+    /// The bytes of a hot pool follow from the machine's caches, those of a cold one also from the
+    /// free memory. They make no difference beside `memory`.
     fn params(&self) -> BTreeMap<String, Value> {
         let params = match &self.experiment {
             ZeroExperiment::ZeroPool(pool) => serde_json::to_value(&pool.pool),

@@ -11,7 +11,7 @@ use crate::rows::ZeroRow;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroedPages {
-    /// Which pool, but for its lock.
+    /// A pool, without its lock.
     #[serde(flatten)]
     pub pool: PoolOf,
     /// The result.
@@ -35,7 +35,7 @@ impl ZeroedPages {
     }
 }
 
-/// A pool, but for its lock, and what it zeroes.
+/// A pool without its lock, and the memory it zeroes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PoolOf {
@@ -109,8 +109,8 @@ pub struct Simulated {
     /// kind of computer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_validated: Vec<String>,
-    /// GB zeroed per second of CPU time in each of the two states that it stays in, where how it
-    /// begins decides which: with all workers at once, and with one after another.
+    /// GB zeroed per second of CPU time in each of its two steady states. The start decides which:
+    /// all workers at once, or one after another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub states_gb_per_cpu_s: Option<[f64; 2]>,
     /// The rate per second of CPU time by the closed form, where it covers the lock and the batch.
@@ -215,8 +215,7 @@ pub struct ZeroingPrediction {
 }
 
 impl ZeroingPrediction {
-    /// How many times the CPU time that the same pool would take if nobody
-    /// waited; `None` if all of it is waiting.
+    /// The CPU time relative to the same pool without waiting; `None` if all of it is waiting.
     pub fn over_no_waiting(&self) -> Option<f64> {
         without_waiting(self.wait_share.median)
     }
@@ -283,8 +282,8 @@ pub struct ZeroPick {
     pub longest_take_pages: u64,
     /// How long one thread zeroes these.
     pub longest_take_ns: f64,
-    /// How long a lock is with one holder if all of these threads want it, and the
-    /// batches that follow: for a TAS lock, and the lock of the pool.
+    /// How long a TAS lock and the pool's lock have one holder if all of these threads want them,
+    /// and the resulting batches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub holds: Vec<ZeroHold>,
     /// Whether it is the best of all that were considered, where all were measured.
@@ -303,7 +302,7 @@ pub struct ZeroForecast {
     pub predicted: ZeroingPrediction,
 }
 
-/// A pool, but for what it runs on.
+/// A pool, without the computer that it runs on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroPool {
@@ -349,7 +348,7 @@ pub struct ZeroBounds {
     /// are CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<f64>,
-    /// How large a batch may be, so that nobody waits too long for who takes it.
+    /// How large a batch may be, so that no other worker waits too long for it.
     pub most_pages: u64,
 }
 

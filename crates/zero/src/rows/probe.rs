@@ -107,8 +107,8 @@ impl Spent {
 
 /// The CPU time that each account used meanwhile. GB are 1e9 bytes.
 ///
-/// A number of CPUs is CPU time over the time that passed, of all rounds
-/// together: systems count the CPU time of others in steps of up to 10 ms.
+/// A number of CPUs is CPU time over elapsed time, of all rounds together. Systems count the CPU
+/// time of others in steps of up to 10 ms.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Account {

@@ -268,8 +268,8 @@ impl Cell {
         takes + workers
     }
 
-    /// The job that this is, in batches of closed passes that go on for `length`,
-    /// where so many passes are made in a round, in all those rounds.
+    /// The job of this cell, in batches of closed passes over `length`, with so many passes in a
+    /// round, over all those rounds.
     pub(super) fn job<'a>(
         &self,
         length: Nanos,
@@ -308,10 +308,9 @@ impl fmt::Display for Cell {
     }
 }
 
-/// Which of so many takes is timed. Timing one takes four readings of the clock,
-/// 160 ns on the test machine, where a page of 4 KiB takes 40 to 250: one in 64
-/// costs a few percent. Where that would leave less than twice the thousand that a
-/// 99th percentile takes, more of them are.
+/// Which takes are timed. Timing one takes four readings of the clock, 160 ns on the test machine,
+/// where a page of 4 KiB takes 40 to 250. One in 64 thus costs a few percent. More are timed where
+/// that would leave less than twice the thousand that a 99th percentile needs.
 fn sampled_every(takes: u64) -> u32 {
     const USUALLY: u32 = 64;
     const SAMPLES: u64 = 2_000;
@@ -328,8 +327,8 @@ const SPARE: u64 = 4;
 /// The most samples that a worker keeps in a round, in 1.5 MiB.
 const MOST_SAMPLES: u64 = 1 << 16;
 
-/// A second, and fifty times what a page takes that nobody helps with: a pass that
-/// takes longer is one of a pool whose workers wait for each other's time slices.
+/// A second, and fifty times the time of a page by one worker. A longer pass is one of a pool
+/// whose workers wait for each other's time slices.
 fn longest_pass(pages: u64) -> Nanos {
     Nanos::from_secs(1) + Nanos::from_us(10).times(pages)
 }

@@ -117,8 +117,7 @@ impl PoolPlan {
         Ok(())
     }
 
-    /// The memory that is zeroed, and what counts the CPU time, for whoever measures
-    /// beside it.
+    /// The memory that is zeroed, and the count of CPU time, for measurements beside it.
     ///
     /// # Panics
     /// Before the [warm-up](Self::warm_up).
@@ -170,9 +169,8 @@ impl PoolPlan {
         findings
     }
 
-    /// Lets all cells take turns until every round is done, the user wants an end,
-    /// or something fails. What was measured until then is kept. A cell whose pass
-    /// takes far too long is given up.
+    /// Lets all cells take turns until every round is done, the user wants an end, or something
+    /// fails. Earlier measurements are kept. A cell whose pass takes far too long is given up.
     ///
     /// # Panics
     /// Before the [warm-up](Self::warm_up).
@@ -244,8 +242,8 @@ impl PoolPlan {
     }
 }
 
-/// Long enough that a few milliseconds of it are spent zeroing on the test machine, where making a
-/// page dirty and checking it takes some five times as long.
+/// Long enough that a few milliseconds of it are spent zeroing on the test machine. Making a page
+/// dirty and checking it takes some five times as long there.
 const fn batch_length(quick: bool) -> Nanos {
     if quick {
         Nanos::from_ms(20)

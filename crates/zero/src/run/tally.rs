@@ -37,10 +37,9 @@ struct Parts {
     parked: f64,
 }
 
-/// A wait for a lock that blocks has been off the CPU if it is as long: before
-/// that the standard library's mutex looks a hundred times whether it is free,
-/// with PAUSE between (`sys/sync/mutex/futex.rs`, 1.95), and to be woken takes
-/// microseconds.
+/// A wait this long for a blocking lock has been off the CPU. Before blocking, the standard
+/// library's mutex looks a hundred times with PAUSE between (`sys/sync/mutex/futex.rs`, 1.95). A
+/// wake-up takes microseconds.
 const PARKED_NS: u64 = 5_000;
 
 /// Readings of the clock for a take that is timed: before, with the lock, without
@@ -155,10 +154,9 @@ impl Tally {
 impl Parts {
     /// The shares of a CPU time.
     ///
-    /// The clock goes on while a worker is off its CPU. Of waits that were parked,
-    /// what is left of the CPU time is on the CPU at most. And where the parts are
-    /// more than the CPU time all the same, because workers lost their CPUs in the
-    /// middle of them, each is as much too large as the others, as far as is known.
+    /// The clock runs while a worker is off its CPU. Of parked waits, at most the rest of the CPU
+    /// time is on the CPU. Lost CPUs can still make the parts exceed the CPU time. Then each part
+    /// is scaled down alike, as far as is known.
     fn shares(self, cpu: f64) -> CpuSplit {
         let left = (cpu - self.zeroing - self.hold - self.waiting).max(0.0);
         let waiting = self.waiting + self.parked.min(left);

@@ -15,15 +15,15 @@ pub(super) struct Bound {
     exact: Option<Number>,
     /// It is about this.
     near: Option<Number>,
-    /// But for so much.
+    /// Up to an absolute difference.
     by: Option<Number>,
-    /// But for so many times that.
+    /// Up to a factor.
     times: Option<Number>,
     /// It is not less.
     least: Option<Number>,
     /// It is not more.
     most: Option<Number>,
-    /// But for so much of that.
+    /// Up to a share of the value.
     percent: Option<Number>,
 }
 

@@ -6,8 +6,8 @@
 //! The numbers are those of the list of targets; the ones in between are reserved,
 //! or of hardware and kernels, which no simulation reproduces.
 //!
-//! Nothing that the article says of its worst case, row Z01, went into the simulated
-//! computer. What was fitted elsewhere, or has no source, weakens these rows:
+//! Nothing that the article says of its worst case, row Z01, went into the simulated computer.
+//! Values that were fitted elsewhere, or have no source, weaken these rows:
 //!
 //! | rows | what | fitted to |
 //! |---|---|---|
@@ -92,7 +92,7 @@ pub struct Row {
     bounds: Vec<Bound>,
     /// The row that is the same observation, in other units.
     pub same_as: Option<String>,
-    /// Whether nobody knows what it should be.
+    /// Whether the right value is unknown.
     #[serde(default)]
     pub prediction: bool,
     /// A published contest for a lock; the row is held against the simulation of that.
@@ -108,7 +108,7 @@ pub struct Row {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Evidence {
-    /// Windows, as somebody saw it.
+    /// Windows, as observed by others.
     Windows,
     /// A lock, as a paper has it.
     Lock,

@@ -392,8 +392,8 @@ pub(super) fn sharper_than_the_chain() -> Seen {
 
 pub(super) fn mempop() -> Seen {
     let machine = Machine::parse("opteron-48")?;
-    // Not published: with so many takes of the lock for each operation, the lock is held as long
-    // as gives the queued lock's 350 operations a ms, and the rest is the time of one core at the
+    // Not published. Each operation is taken to take the lock so many times. Then the hold time
+    // follows from the queued lock's 350 operations a ms. The rest is the time of one core at the
     // ticket lock's peak, 290 / 9 a ms.
     const TAKES: f64 = 4.0;
     const SECTION: f64 = 518.0;

@@ -29,7 +29,7 @@ fn a_whole_probe_has_a_table_for_each_part_and_the_articles() {
     insta::assert_snapshot!("probe", report(&whole()));
 }
 
-/// There the fault does not zero, and somebody else pays.
+/// There the fault does not zero, and another process pays.
 #[test]
 fn where_a_system_process_zeroes_the_costs_say_so() {
     let mut run = whole();

@@ -25,7 +25,7 @@ const STOPS_WITHIN: u16 = 512;
 const STOPPED_FOR: u16 = 160;
 
 /// A disturbed wait under contention halves the most that a wait may spin, and one that was not
-/// disturbed raises it by this factor. So threads on the same CPUs spin less until few waits
+/// disturbed raises it by this factor. Thus threads on the same CPUs spin less until few waits
 /// are disturbed, as senders slow down on a congested network. Naps that are queued count only
 /// for so many waits after a spin was preempted: where the system ends naps late by itself,
 /// spinning is right. The first time half of what the wait spun remains, or half of this.

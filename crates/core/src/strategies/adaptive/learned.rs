@@ -114,7 +114,7 @@ impl Adaptive {
             let known = &mut self.classes[class];
             known.usual.believe(of.usual.as_ns() as f32);
             known.cpu_ns = of.cpu.as_ns() as f32;
-            // So that other classes begin with what this one knows.
+            // Other classes then begin with this one's knowledge.
             known.naps = of.naps;
         }
     }

@@ -38,7 +38,7 @@ const STEP: Time = Time::from_ns(100 << 18);
 /// a timer goes off that may do so at any of them: the one whose number from
 /// the anchor has the most trailing zeros.
 ///
-/// So timers whose windows overlap meet although none knows of the others, and
+/// Thus timers whose windows overlap meet although none knows of the others, and
 /// that is what the documentation says of them (Microsoft, "Windows Timer
 /// Coalescing", 2010). Which tick Windows takes is not known: confidence D.
 pub(super) fn meeting(ticks: Grid, first: Time, until: Time) -> Time {

@@ -4,7 +4,7 @@ use super::Routine;
 use std::arch::asm;
 use std::ptr::NonNull;
 
-/// `stnp`, the store with the hint that nobody reads it soon.
+/// `stnp`, the store with the hint that its data will not be read soon.
 pub(super) unsafe fn stnp(start: NonNull<u8>, bytes: usize) {
     // SAFETY: writes zeros from `start` to `end`, 64 bytes at a time, of which a
     // page has a whole number. The caller says that they are pages of a mapping,

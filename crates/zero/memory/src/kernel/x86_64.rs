@@ -26,9 +26,9 @@ pub(super) unsafe fn rep_stosb(start: NonNull<u8>, bytes: usize) {
     }
 }
 
-/// Stores that go past the caches: `vmovntdq` of 32 bytes where there is AVX, else
-/// `movntdq` of 16. Stores of 64 bytes (AVX-512) are left out: what fills the buffer of a line
-/// in one store or in two goes to memory the same way.
+/// Stores that go past the caches: `vmovntdq` of 32 bytes where there is AVX, else `movntdq` of
+/// 16. Stores of 64 bytes (AVX-512) are left out. One store or two fill the buffer of a line,
+/// which goes to memory the same way.
 pub(super) fn detect_non_temporal() -> Routine {
     if std::arch::is_x86_feature_detected!("avx") {
         avx
@@ -38,12 +38,11 @@ pub(super) fn detect_non_temporal() -> Routine {
 }
 
 unsafe fn avx(start: NonNull<u8>, bytes: usize) {
-    // SAFETY: writes zeros from `start` to `end`, a line of 64 bytes at a time,
-    // of which a page has a whole number. The caller says that they are pages of
-    // a mapping, which may be written so (`mapping.rs`), and the CPU has AVX.
-    // The upper half of the register is zero from the first instruction on and
-    // is never written after that, so nothing slows down later SSE code. The
-    // fence puts the stores, which are weakly ordered, before all that follows.
+    // SAFETY: writes zeros from `start` to `end`, a line of 64 bytes at a time, of which a page
+    // has a whole number. The caller guarantees that they are pages of a mapping, which may be
+    // written so (`mapping.rs`). The CPU has AVX. The upper half of the register is zero from the
+    // first instruction on and is never written after that. Thus later SSE code is not slowed down.
+    // The fence puts the stores, which are weakly ordered, before everything that follows.
     unsafe {
         let end = start.add(bytes).as_ptr();
         asm!(
@@ -118,9 +117,8 @@ unsafe fn clzero(start: NonNull<u8>, bytes: usize) {
     }
 }
 
-/// CLZERO: leaf 8000_0008, EBX bit 0 (AMD APM volume 3). What it zeroes is a
-/// cache line, which has to be one of 64 bytes: leaf 1, EBX bits 8 to 15, in
-/// units of 8.
+/// CLZERO: leaf 8000_0008, EBX bit 0 (AMD APM volume 3). It zeroes a cache line, which has to be
+/// one of 64 bytes: leaf 1, EBX bits 8 to 15, in units of 8.
 fn has_clzero() -> bool {
     let line = (__cpuid(1).ebx >> 8 & 0xFF) * 8;
     highest(EXTENDED) >= EXTENDED + 8 && bit(__cpuid(EXTENDED + 8).ebx, 0) && line == 64

@@ -7,14 +7,13 @@
 //! | `Shares` | a lock, and stealing | a page of the worker's own share, under its lock |
 //! | `PackedShares` | no lock, and stealing | the same, by one exchange |
 //!
-//! All are empty for good once a worker found nothing: no pages come later. With
-//! stealing, pages on their way from one worker to another are nobody's to see;
-//! who looks at that moment ends early, and the thief zeroes them.
+//! All are empty for good once a worker found nothing: no pages come later. With stealing, pages
+//! on their way between workers are invisible. A worker that looks at that moment ends early, and
+//! the thief zeroes them.
 //!
-//! Each begins with a page, the word that has to be had first in front: while a
-//! page is zeroed, some CPUs are slower to have a word that lies further into its own
-//! page (docs/zeroing.md, "Where a counter lies in its page"). Not under loom, whose
-//! threads have small stacks.
+//! Each starts with a page whose first word is the contended one. While a page is zeroed, some
+//! CPUs are slower to get a word that lies further into its own page (docs/zeroing.md, "Where a
+//! counter lies in its page"). Not under loom, whose threads have small stacks.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -108,8 +107,8 @@ impl<C: Computer, L: Lock> Under<C, L> {
     }
 }
 
-/// One backlog under a lock. How many pages are gone and, of a linked list, the first
-/// that is not are on a line of their own, which is only touched under the lock.
+/// One backlog under a lock. A line of its own, touched only under the lock, has the number of
+/// pages gone and the next page of a linked list.
 #[derive(Debug)]
 #[cfg_attr(not(loom), repr(C, align(4096)))]
 pub(crate) struct Central<C: Computer, L> {
@@ -199,8 +198,8 @@ impl<C: Computer, L: Lock> HandsOut<C> for Central<C, L> {
     }
 }
 
-/// A counter of the pages that have been taken. Constant takes are one addition,
-/// others an exchange that is tried again where somebody else was faster.
+/// A counter of the pages that have been taken. Constant takes are one addition, others an
+/// exchange that is retried where another worker was faster.
 #[derive(Debug)]
 #[cfg_attr(not(loom), repr(C, align(4096)))]
 pub(crate) struct Counter<C: Computer> {
@@ -224,8 +223,8 @@ impl<C: Computer> Counter<C> {
         next..(next + count).min(total)
     }
 
-    /// Takes as many as the policy says of what is left. Nobody was in between if
-    /// the counter is what it was: it only grows.
+    /// Takes as many of the remaining pages as the policy says. An unchanged counter means that no
+    /// worker came in between: it only grows.
     async fn exchange(&self) -> Range<u64> {
         let total = self.policy.total;
         let mut next = self.next.load(0, Relaxed).await;
@@ -406,16 +405,16 @@ impl<C: Computer> HandsOut<C> for PackedShares<C> {
         }
         timing.had().await;
         if !rest.is_empty() {
-            // The backlog is empty, and nobody else writes to one that is.
+            // The backlog is empty, and only its owner writes to an empty one.
             own.store(0, packed(&rest), Relaxed).await;
         }
         first
     }
 }
 
-/// Cuts a backlog into what is taken and what is left, with nobody in between.
-/// The word is all there is to a backlog, so an exchange that succeeds saw what
-/// is there, even if it was not there all the time.
+/// Cuts a backlog into the taken and the remaining part, atomically. The word is the whole
+/// backlog. Thus an exchange that succeeds saw the present pages, even if they changed and came back
+/// meanwhile.
 #[inline]
 async fn cut(line: &impl Line, cut: impl Fn(Range<u64>) -> (Range<u64>, Range<u64>)) -> Range<u64> {
     let mut seen = line.load(0, Relaxed).await;

@@ -83,13 +83,12 @@ impl<C: Computer> Lock for Tas<C> {
     }
 }
 
-/// As test-and-set, but a waiter reads its copy of the line until the lock
-/// seems free, and keeps away for a while where somebody else was faster
-/// (Anderson 1990). The lengths double and know no chance, as in Mellor-Crummey
-/// and Scott (1991). Not fair.
+/// As test-and-set, but a waiter reads its copy of the line until the lock seems free. It backs
+/// off for a while where another worker was faster (Anderson 1990). The lengths double without
+/// randomness, as in Mellor-Crummey and Scott (1991). Not fair.
 ///
-/// They are from one transfer of a cache line to two for each worker: lengths of time, and
-/// not numbers of PAUSE, which is about 10 cycles before Skylake and about 140 since.
+/// They range from one transfer of a cache line to two for each worker. They are lengths of time
+/// and not numbers of PAUSE, which takes about 10 cycles before Skylake and about 140 since.
 #[derive(Debug)]
 pub struct Ttas<C: Computer> {
     taken: C::Line,
@@ -210,9 +209,9 @@ impl<C: Computer> Mcs<C> {
         (0..workers).map(|_| computer.line([0; 4])).collect()
     }
 
-    /// A free lock with such nodes. Several locks may have the same, if no worker
-    /// wants one of them inside another: each worker then stands in one queue at a
-    /// time, and nobody writes to its node any more when it has left that.
+    /// A free lock with such nodes. Several locks may have the same, if no worker wants one of
+    /// them inside another. Each worker then stands in one queue at a time, and its node is
+    /// written by no other after it has left that.
     pub(crate) fn with_nodes(computer: &C, nodes: Arc<[C::Line]>) -> Self {
         Self {
             tail: computer.line([0; 4]),
@@ -228,8 +227,7 @@ impl<C: Computer> Mcs<C> {
         let node = self.node(mine);
         node.store(NEXT, 0, Relaxed).await;
         node.store(WAITS, 1, Relaxed).await;
-        // Releases the node to whoever comes next, and acquires that of the one
-        // before.
+        // Releases the node to the next worker, and acquires that of the previous one.
         let before = self.tail.swap(0, mine, AcqRel).await;
         if before != 0 {
             self.node(before).store(NEXT, mine, Release).await;

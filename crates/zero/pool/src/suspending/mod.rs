@@ -1,7 +1,7 @@
 //! A pool on a computer whose workers take turns, operation by operation: a simulated one.
 //!
-//! This text is compiled twice (`build.rs`): as it stands here, and as the module
-//! `blocking`, without `async` and `await`, for threads of a real computer and of loom.
+//! This text is compiled twice (`build.rs`). As it stands it is this module. As the module
+//! `blocking`, without `async` and `await`, it is for real threads and loom.
 
 // Workers of a simulated computer are all on one thread.
 #![allow(async_fn_in_trait)]
@@ -45,27 +45,25 @@ pub trait Line {
     /// for another reason.
     async fn exchange(&self, word: usize, old: u64, new: u64, order: Ordering) -> Result<u64, u64>;
 
-    /// Spins for as long as a word is `value`, on the CPU's own copy of the
-    /// line, and gives what it is then, read with [`Ordering::Acquire`].
+    /// Spins while a word is `value`, on the CPU's own copy of the line. Returns the new value,
+    /// read with [`Ordering::Acquire`].
     async fn wait_while(&self, word: usize, value: u64) -> u64;
 
-    /// The caller is about to wait for a lock, and then loads from this line: a CPU that
-    /// goes ahead of what it waits for has the line brought meanwhile, even where that
-    /// takes it away from who has the lock. It does so by itself; a simulated one has to
-    /// be told.
+    /// The caller is about to wait for a lock, and then loads from this line. A CPU that runs
+    /// ahead has the line brought meanwhile, even if that takes it away from the owner of the
+    /// lock. A real CPU does so by itself; a simulated one has to be told.
     #[inline]
     fn read_ahead(&self) {}
 }
 
 /// A lock of a pool.
 pub trait Lock {
-    /// Runs `inside` while no other worker is in the section. What was written
-    /// in one section, even with [`Ordering::Relaxed`], is read in the next.
+    /// Runs `inside` while no other worker is in the section. Writes of one section, even with
+    /// [`Ordering::Relaxed`], are visible in the next.
     ///
-    /// `worker` is the number of the caller, less than the number of workers that
-    /// the lock was made for; nobody else asks under the same at the same time.
-    /// A nested request for the same lock waits for ever. The lock stays taken if `inside` panics,
-    /// or if a future of it is dropped half way.
+    /// `worker` is the number of the caller, less than the number of workers of the lock. No other
+    /// caller uses the same number at the same time. A nested request for the same lock waits for
+    /// ever. The lock stays taken if `inside` panics, or if a future of it is dropped half way.
     async fn section<R>(&self, worker: usize, inside: impl AsyncFnOnce() -> R) -> R;
 }
 
@@ -106,13 +104,12 @@ pub trait Computer: Clone + Debug {
     /// Zeroes pages.
     async fn zero(&self, pages: Range<u64>);
 
-    /// The page that follows `page` in the linked list of all, which begins
-    /// with page 0. Reading it is a cache miss. What follows the last is asked
-    /// for, but never zeroed.
+    /// The page that follows `page` in the linked list of all, which begins with page 0. Reading
+    /// it is a cache miss. The successor of the last is read, but never zeroed.
     async fn next_in_list(&self, page: u64) -> u64;
 
-    /// Whether whoever runs this wants an end before the pages are all zeroed, so
-    /// that workers take no more.
+    /// Whether the caller wants an end before the pages are all zeroed, so that workers take no
+    /// more.
     #[inline]
     fn gives_up(&self) -> bool {
         false
@@ -162,9 +159,9 @@ impl<C: Computer> Pool<C> {
         })
     }
 
-    /// Takes and zeroes pages until there are none left, or the computer
-    /// [gives up](Computer::gives_up), and notes that. Nobody waits for a worker
-    /// that has ended: between two takes it has no lock.
+    /// Takes and zeroes pages until there are none left, or the computer [gives
+    /// up](Computer::gives_up), and notes that. An ended worker blocks no other: between two takes
+    /// it has no lock.
     ///
     /// # Panics
     /// `worker` is not less than the number of workers, with most settings. Where
@@ -284,7 +281,7 @@ impl<'a, C: Computer> LockTiming<'a, C> {
         self.computer.overhead().await;
     }
 
-    /// It has given the lock back, and goes on to another.
+    /// It has released the lock, and continues to another.
     #[inline]
     fn released(&mut self) {
         self.turn(false);

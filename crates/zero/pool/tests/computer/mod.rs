@@ -184,8 +184,8 @@ pub(crate) fn on_threads<R: Send + 'static>(
     said
 }
 
-/// Workers count under a lock, some times each: nobody is inside with anybody
-/// else, and each sees what was written before.
+/// Workers count under a lock, several times each: no two are inside at once, and each sees the
+/// previous writes.
 ///
 /// # Panics
 /// It is no lock.
@@ -193,15 +193,14 @@ pub(crate) fn count_under(kind: LockKind, workers: usize, times: u64) {
     let lock = AnyLock::new(kind, &Threads::new(0), workers).expect("a lock");
     let count = Arc::new(AtomicU64::new(0));
     let seen = Arc::clone(&count);
-    // Not loom's: it tells who is inside, and keeps nobody out.
+    // Not loom's: it tells which worker is inside, and keeps none out.
     let is_inside = AtomicBool::new(false);
     on_threads(workers, move |worker| {
         for _ in 0..times {
             lock.section(worker, || {
                 assert!(!is_inside.swap(true, Relaxed), "two are in the section");
-                // Two steps on purpose: one of two who do this at once is lost, and
-                // so is one of who does it after a lock that does not acquire what
-                // the one before released.
+                // Two steps on purpose: of two workers that do this at once, one count is lost. A
+                // count after a lock that does not acquire the previous release is lost too.
                 let before = count.load(Relaxed);
                 count.store(before + 1, Relaxed);
                 is_inside.store(false, Relaxed);

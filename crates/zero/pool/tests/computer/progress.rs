@@ -3,12 +3,11 @@
 //! On real threads that is to let others have the CPU, because tests have more
 //! threads than there are CPUs.
 //!
-//! Under loom there is no end to the ways in which somebody may look again and
-//! again while nothing happens. Those that differ only in how often are the same
-//! to everybody else: a look changes nothing, nor does a swap that writes what was
-//! there. So a way is given up where somebody looks again although nothing was
-//! written since the last look. What was written is counted beside loom, whose
-//! own primitives would order what the locks have to order.
+//! Under loom there is no end to the ways in which a worker may look again and again while nothing
+//! happens. Ways that differ only in the number of looks are the same to all other workers. A look
+//! changes nothing, nor does a swap that writes the present value. A way is therefore given up
+//! where a worker looks again although nothing was written since the last look. Writes are counted
+//! beside loom, whose own primitives would order the operations that the locks have to order.
 
 #[cfg(loom)]
 pub(crate) use under_loom::{Progress, Wait};
@@ -112,10 +111,9 @@ mod under_loom {
             self.words[word].last.store(value, Relaxed);
         }
 
-        /// Swaps, but only looks where the value is there already, and promises
-        /// nothing then. Loom lets a store of somebody else's come between what a
-        /// swap reads and what it writes, and a lock whose holder leaves at that
-        /// moment would be taken for good.
+        /// Swaps, but only looks where the value is there already, and promises nothing then. Loom
+        /// lets another worker's store come between the read and the write of a swap. A lock that
+        /// is released at that moment would be taken for good.
         pub(crate) fn swap(
             &self,
             atomic: &loom::sync::atomic::AtomicU64,

@@ -38,7 +38,7 @@ pub(super) fn machine(cores: usize) -> Machine {
         })
 }
 
-/// The same but for one figure.
+/// The same except for one figure.
 pub(super) fn with(machine: Machine, quantity: Quantity, value: f64) -> Machine {
     machine.with(quantity, Figure::new(value, D, "a test"))
 }
@@ -93,9 +93,8 @@ fn tas() {
 
 #[test]
 fn who_posts_its_stores_goes_on_and_the_line_is_written_when_it_comes() {
-    // As above, but that the first goes on 1 after it gave the lock back at 180. The
-    // line comes to it at 210, and is written whoever queues for it: the swap of 185
-    // finds the lock free.
+    // As above, but the first starts over 1 after it released the lock at 180. The line reaches it
+    // at 210, and is written in spite of the queue: the swap of 185 finds the lock free.
     let machine = with(machine(2), Quantity::Posted, 1.0);
     assert_eq!(
         turns_on(&machine, 2, LockKind::Tas, 100, None),
@@ -173,10 +172,9 @@ fn a_lock_is_taken_when_the_stores_to_the_page_are_done() {
 
 #[test]
 fn the_line_of_a_lock_comes_with_those_of_the_stores_before_it() {
-    // The node is written twice and the tail swapped, both from memory (80). Where stores
-    // are posted (1 each), the line of the tail is asked for at 2, and used (1) when it
-    // comes. After the section the worker finds nobody behind it (1), and its own number
-    // in the tail (5).
+    // The node is written twice and the tail swapped, both from memory (80). Where stores are
+    // posted (1 each), the line of the tail is requested at 2, and used (1) on arrival. After the
+    // section the worker finds no successor (1), and its own number in the tail (5).
     let posts = |posted| {
         let machine = with(machine(1), Quantity::Posted, posted);
         turns_on(&machine, 1, LockKind::Mcs, 100, None)[0]
@@ -224,11 +222,11 @@ fn ticket() {
 
 #[test]
 fn mcs() {
-    // Each writes its own node (80 and 1); then the first swaps the tail (80), and the
-    // second, who had to queue, 20 after. It writes its number into the first's node
-    // (30). At the end of the section at 261 the first reads that (30) and writes into
-    // the second's node (30), who fetches it (30). It has its section; then nobody is
-    // behind it (1), and it finds its own number in the tail (5).
+    // Each writes its own node (80 and 1); then the first swaps the tail (80), and the second, who
+    // had to queue, 20 after. It writes its number into the first's node (30). At the end of the
+    // section at 261 the first reads that (30) and writes into the second's node (30), who fetches
+    // it (30). It has its section; then it has no successor (1), and finds its own number in the
+    // tail (5).
     assert_eq!(turns(2, LockKind::Mcs, 100, None), [(161, 321), (351, 457)]);
 }
 

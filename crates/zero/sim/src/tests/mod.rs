@@ -86,7 +86,7 @@ fn sampled_and_whole(
     pages: u64,
     preemption: Option<Preemption>,
 ) -> [PoolResult; 2] {
-    // A policy that always takes one page, and that nobody knows it of.
+    // A policy that always takes one page, without being known to.
     let unknown = Batch::Guided {
         share: 1 << 20,
         floor: 1,

@@ -5,10 +5,9 @@
 //! | this one | the computer, and whose turn it is; lines that travel between workers, and stores that are posted |
 //! | `worker` | what each worker does, and where its time goes; the memory that they zero |
 //!
-//! Every worker does one thing at a time. A line serves one request at a time,
-//! so at most one of those who want it has a timer; all others just wait. What
-//! falls due at one instant happens in the order of the workers' numbers, then
-//! that of the memory, then lines that are brought for stores.
+//! Every worker does one thing at a time. A line serves one request at a time, so at most one of
+//! its workers has a timer; all others just wait. Events of one instant happen in the order of the
+//! workers' numbers, then that of the memory, then lines that are brought for stores.
 
 mod worker;
 
@@ -92,9 +91,8 @@ impl World {
         self.lines.len() - 1
     }
 
-    /// The time in whole nanoseconds.
-    /// For a worker whose stores to pages are on their way it is when they are done:
-    /// what a page takes counts as zeroing it, and not as waiting for the next lock.
+    /// The time in whole nanoseconds. For a worker whose stores to pages are on their way it is
+    /// their end. The time of a page counts as zeroing it, not as waiting for the next lock.
     pub(crate) fn now(&self) -> Nanos {
         let drained = self.current.map(|worker| self.workers[worker].drained);
         let now = drained.map_or(self.now, |drained| drained.max(self.now));
@@ -123,13 +121,13 @@ impl World {
         self.current.expect("a worker runs")
     }
 
-    /// The running worker asks for something. What came of it, if nothing else
-    /// happens before it is done.
+    /// The running worker asks for something. Returns the result, if nothing else happens before
+    /// it is done.
     pub(crate) fn begin(&mut self, wanted: Wanted) -> Option<u64> {
         self.start(self.running(), wanted)
     }
 
-    /// A worker asks for something. What came of it, if that is done at once.
+    /// A worker asks for something. Returns the result, if it is done at once.
     fn start(&mut self, worker: usize, wanted: Wanted) -> Option<u64> {
         self.operations += 1;
         if self.has_to_drain(worker, &wanted) {
@@ -173,8 +171,8 @@ impl World {
         .then_some(0)
     }
 
-    /// The next worker that is done with what it does; it runs then. Nobody if all
-    /// have ended, or wait for ever.
+    /// Returns the next worker that completes its operation; it runs then. `None` if all have
+    /// ended, or wait for ever.
     pub(crate) fn next(&mut self) -> Option<usize> {
         loop {
             let (now, number) = self.timers.pop_if(|_| true)?;
@@ -191,7 +189,7 @@ impl World {
         }
     }
 
-    /// A worker's timer has gone off. Who is done with something, if anybody is.
+    /// A worker's timer has fired. Returns the worker that is done, if any.
     fn timer(&mut self, worker: usize) -> Option<usize> {
         match self.workers[worker].doing {
             Doing::Works => self.continue_unless_delayed(worker, true),
@@ -246,9 +244,9 @@ impl World {
 /// zeroing, whose stores come to stand behind them, wait until there are none; the
 /// line of a read-modify-write is brought with theirs.
 ///
-/// The stores of zeroing itself are on their way for a while when it is over; only a
-/// read-modify-write waits for them, and asks for its line afterwards: a page has more
-/// lines than can be under way at the same time.
+/// The stores of zeroing itself are on their way for a while when it is over. Only a
+/// read-modify-write waits for them, and requests its line afterwards: a page has more lines than
+/// can be under way at once.
 impl World {
     /// A worker wants something of a line: what came of it, if that is done at once.
     fn ask(&mut self, line: usize, request: Request) -> Option<u64> {
@@ -475,7 +473,7 @@ impl World {
         self.commit(worker, None);
         if let Some(store) = self.workers[worker].stores.front() {
             if !store.asked {
-                // It was here and somebody has taken it away again.
+                // It was here and another worker has taken it away again.
                 self.bring(worker, 0);
             }
             return None;

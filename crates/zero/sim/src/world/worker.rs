@@ -1,5 +1,5 @@
-//! The states of each worker, and where its time goes: how it zeroes pages in memory that several
-//! write at the same time, and how it gives up its CPU and is woken, or loses it.
+//! The states of each worker, and where its time goes. Workers zero pages in memory that several
+//! write at once, and give up or lose their CPUs.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -13,8 +13,8 @@ use super::super::lines::{Access, Request};
 use super::super::quantity::Quantity;
 use super::World;
 
-/// How CPUs are taken away for a while: as by a hypervisor, from a guest that does not know of
-/// it, even if it holds a lock.
+/// How CPUs are taken away for a while, as by a hypervisor from a guest. The guest does not know
+/// of it, even if it holds a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preemption {
     /// How often each CPU is, each at its own time; not zero.
@@ -88,7 +88,7 @@ pub(crate) struct Account {
     pub(crate) zeroing: Time,
     /// Off the CPU by its own will.
     pub(crate) parked: Time,
-    /// Off the CPU because somebody else had it.
+    /// Off the CPU because another thread had it.
     pub(crate) lost: Time,
 }
 
@@ -282,17 +282,14 @@ impl Losses {
 
 /// Shares the bandwidth of the memory equally among those who zero.
 ///
-/// As long as they are few, each is as fast as its core; if they are more than
-/// the memory can serve, all are slower alike. So instead of every worker's
-/// progress it is enough to know that of one who never ends: what begins when
-/// that one has come to `v` and needs `work` ends when it has come to
-/// `v + work`.
+/// While they are few, each is as fast as its core. If they are more than the memory can serve,
+/// all are slowed down alike. The progress of one endless worker is therefore enough. Work of
+/// length `work` that begins at its progress `v` ends when it has reached `v + work`.
 #[derive(Clone, Debug)]
 pub(super) struct Bandwidth {
     /// How many can work at full speed.
     abreast: f64,
-    /// How far somebody who never ends has come, in thirds of a nanosecond of
-    /// work at full speed.
+    /// The progress of a worker that never ends, in thirds of a nanosecond of work at full speed.
     progress: f64,
     /// When that was.
     at: Time,

@@ -1,10 +1,9 @@
 //! Pools of workers that zero pages: what they zero per second of CPU time, and
 //! where that time goes.
 //!
-//! A grid of locks, batches and threads has hundreds of cells. First comes all
-//! of it as one number per cell (a matrix), then more of those cells from which
-//! one can learn something: the best, the worst and those that take one page at a
-//! time . What the numbers mean is said once below all of them.
+//! A grid of locks, batches and threads has hundreds of cells. First comes a matrix with one
+//! number per cell. Then come the instructive cells: the best, the worst and those that take one
+//! page at a time. The numbers are explained once, below all of them.
 
 use punctual_record::Interval;
 use punctual_report::tables::table::Why;
@@ -56,10 +55,9 @@ fn of_group(group: &PoolGroup, groups: &[PoolGroup]) -> Vec<Section> {
     text
 }
 
-/// The cells of a large group from which one learns most: for each number of
-/// threads the best and the worst, and of one page at a time all locks. Of many
-/// numbers of threads, such as those of a simulated computer, these are the
-/// least, the most, and the most that have a CPU each.
+/// The most instructive cells of a large group. For each number of threads they are the best and
+/// the worst, and all locks with one page at a time. A simulated computer can have many numbers of
+/// threads. Then only the least, the most, and the most that have a CPU each are used.
 fn chosen<'s, 'r>(group: &'s PoolGroup<'r>) -> Vec<&'s Cell<'r>> {
     let mut chosen: Vec<&Cell> = Vec::new();
     for threads in threads_told(group) {

@@ -1,6 +1,5 @@
-//! The cost of fresh memory in this OS.
-//! A table for each part of the probe, and last the one that the article on
-//! hidden costs of allocation has, for this computer, which follows from them.
+//! The cost of fresh memory in this OS. Each part of the probe has a table. The last table is that
+//! of the article on hidden costs of allocation, for this computer.
 
 mod payers;
 
@@ -150,8 +149,8 @@ fn table(title: &str, group: &[&ZeroRow], caption: &[&str]) -> Section {
         .section()
 }
 
-/// Whether somebody has to zero memory in this step. Reads of new pages need
-/// not; where they do, it shows.
+/// Whether memory has to be zeroed in this step. Reads of new pages need no zeroing; where they
+/// do, it shows.
 fn is_zeroed(step: &str) -> bool {
     const NOT: [&str; 7] = [
         "map",
@@ -248,7 +247,7 @@ fn costs(measurements: &[&ZeroRow]) -> Option<Section> {
     let unmap = Charge::of(ordinary("unmap")?);
     let (ns, payer, how) = zeroing(measurements)?;
     let zeroing = Charge { ns, payer, ..touch };
-    // Zeroing is in a first write, unless somebody else does it.
+    // Zeroing is in a first write, unless another process does it.
     let ns = touch.ns - if payer == PROCESS { ns } else { 0.0 };
     let fault = Charge { ns, ..touch };
     let sum = Charge {
