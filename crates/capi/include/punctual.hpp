@@ -2,13 +2,14 @@
 // time points of std::chrono::steady_clock.
 //
 // steady_clock is the clock of punctual on Linux (CLOCK_MONOTONIC) and Windows
-// (QueryPerformanceCounter). On macOS it goes on while the machine is suspended and that of
-// punctual does not: there a deadline is as far ahead as it is when the wait begins.
+// (QueryPerformanceCounter). On macOS it runs while the machine is suspended, and punctual's does
+// not. There a deadline is as far ahead as it is when the wait begins.
 //
-// What cannot fail is noexcept. The rest throws punctual::Error, which has the result of the C
-// call; compiled with -fno-exceptions it prints the reason and aborts instead. What may be
-// cancelled returns an empty optional when it was. A handle may move from thread to thread; two
-// threads at once get an Error (PUNCTUAL_RESULT_BUSY), but for a Cancel.
+// Functions that cannot fail are noexcept. The rest throws punctual::Error, which has the result
+// of the C call; compiled with -fno-exceptions it prints the reason and aborts instead. A wait
+// that can be cancelled returns an empty optional when it was. A handle may move from thread to
+// thread. Two threads at once get an Error (PUNCTUAL_RESULT_BUSY); only a Cancel may be used by
+// any number.
 
 #ifndef PUNCTUAL_HPP
 #define PUNCTUAL_HPP
@@ -100,7 +101,7 @@ std::uint64_t as_ns(std::chrono::duration<Rep, Period> length) noexcept {
   return static_cast<std::uint64_t>(ns.count());
 }
 
-/// What is to be added to steady_clock to get the clock of punctual.
+/// The offset from steady_clock to the clock of punctual.
 inline std::int64_t offset() noexcept {
 #ifdef __APPLE__
   auto now = Clock::now().time_since_epoch();
@@ -133,7 +134,7 @@ using Handle = std::unique_ptr<T, Freed<T, Free>>;
 
 }  // namespace detail
 
-/// What happened in one wait.
+/// The outcome of one wait.
 struct Outcome {
   /// How long after its deadline it ended.
   Duration lateness{};
@@ -212,7 +213,7 @@ struct Options {
   }
 };
 
-/// What was seen of many waits: punctual_statistics.
+/// Statistics of many waits: punctual_statistics.
 using Statistics = punctual_statistics;
 
 /// Waits with one strategy and what that has learned: one for each thread that waits.
@@ -292,7 +293,7 @@ class Rate {
  public:
   /// To the millionth of a hertz.
   explicit Rate(double hz) { detail::check(punctual_period_hz(hz, &period_)); }
-  /// So many cycles in so many seconds: Rate(60000, 1001) is 59.94 Hz as video has it.
+  /// A number of cycles in a number of seconds: Rate(60000, 1001) is 59.94 Hz as video has it.
   Rate(std::uint64_t cycles, std::uint64_t seconds) noexcept : period_{cycles, seconds} {}
   /// Once in every such time, in whole nanoseconds.
   static Rate every(Duration length) noexcept {
@@ -304,7 +305,7 @@ class Rate {
   punctual_period period_{};
 };
 
-/// What becomes of slots that are due when a tick comes too late for them.
+/// How a late tick treats missed slots.
 struct Missed {
   punctual_missed what = PUNCTUAL_MISSED_SKIP;
   std::uint64_t burst = 0;
@@ -600,7 +601,7 @@ class Guard {
     return held(punctual_guard_hold_timer_resolution, detail::as_ns(interval),
                 detail::as_ns(on_battery));
   }
-  /// Windows 11: also while nobody sees or hears the process.
+  /// Windows 11: also while the process is neither visible nor audible.
   static Guard honoured_requests() { return held(punctual_guard_hold_honoured_requests); }
   /// Linux: how much later than asked sleeps of this thread may end. Destroyed in its thread.
   static Guard timer_slack(Duration slack) {
@@ -614,7 +615,7 @@ class Guard {
   static Guard thread_priority(punctual_priority priority) {
     return held(punctual_guard_hold_thread_priority, static_cast<std::uint32_t>(priority));
   }
-  /// What was granted; empty where that is not told.
+  /// The granted value; empty where the system does not tell.
   std::optional<Duration> granted() const {
     std::uint64_t ns = 0;
     const auto result = punctual_guard_granted_ns(handle_.get(), &ns);

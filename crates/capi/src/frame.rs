@@ -133,7 +133,7 @@ unsafe fn new(
     })
 }
 
-/// Frees it; null is let be. Any thread, once nobody uses it.
+/// Frees it; null is ignored. Any thread, once it is no longer in use.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_frames_free(frames: *mut punctual_frames) {
     // SAFETY: as this header says.

@@ -72,7 +72,8 @@ pub unsafe extern "C" fn punctual_guard_hold_timer_resolution(
     }
 }
 
-/// Has Windows 11 honour the timer resolution also while nobody sees or hears this process.
+/// Makes Windows 11 honour the timer resolution also while this process is neither visible nor
+/// audible.
 ///
 /// `PUNCTUAL_RESULT_UNSUPPORTED` before Windows 11 and elsewhere. Any thread.
 #[unsafe(no_mangle)]
@@ -101,8 +102,8 @@ pub unsafe extern "C" fn punctual_guard_hold_timer_slack(
 
 /// Keeps the CPUs of this Linux computer out of idle states that take longer than that to leave.
 ///
-/// `PUNCTUAL_RESULT_UNSUPPORTED` but on Linux, `PUNCTUAL_RESULT_PERMISSION` usually but for root,
-/// `PUNCTUAL_RESULT_RANGE` above half an hour. Any thread.
+/// `PUNCTUAL_RESULT_UNSUPPORTED` except on Linux, `PUNCTUAL_RESULT_PERMISSION` usually except for
+/// root, `PUNCTUAL_RESULT_RANGE` above half an hour. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_guard_hold_wakeup_latency(
     limit_ns: u64,
@@ -125,7 +126,7 @@ pub enum punctual_priority {
     Background = 0,
     /// Less than ordinary.
     Utility = 1,
-    /// As a thread has that nobody changed.
+    /// The default of a thread.
     Normal = 2,
     /// The user waits for it.
     Interactive = 3,

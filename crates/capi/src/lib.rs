@@ -1,26 +1,26 @@
 //! punctual for C: waits that end when you asked, and say what they cost.
 //!
-//! `include/punctual.h` is made of what is here, and `include/punctual.hpp` is written for
-//! C++ on top of it. What holds for all of it:
+//! `include/punctual.h` is generated from this crate, and `include/punctual.hpp` is written for
+//! C++ on top of it. Rules for all functions:
 //!
 //! - **Never early.** No wait ends before its deadline, a number of nanoseconds of the clock
 //!   that [`punctual_now_ns`] reads. A deadline that has passed costs one reading of it.
 //! - Each function returns a [`punctual_result`]; what else it returns, it writes through its
 //!   last pointers, and only where that is [`Ok`](punctual_result::Ok). A pointer may be null only
 //!   where that is said.
-//! - What has a `_new` or a `_hold` has a `_free`, which takes null too. A handle may go from
-//!   thread to thread. Two threads at once get [`Busy`](punctual_result::Busy) from it, but for
-//!   a [`punctual_cancel`], which is for any of them.
+//! A handle has a `_new` or a `_hold`, and a `_free`, which takes null too. A handle may move
+//! between threads. Two threads at once get [`Busy`](punctual_result::Busy) from it; only a
+//! [`punctual_cancel`] may be used by any number.
 //! - Nothing unwinds into the caller, and there is nothing to begin or to end. After `fork` the
 //!   child goes on with all handles but those that another thread was using just then, which are
 //!   [`Busy`](punctual_result::Busy) there for ever.
-//! - `pthread_cancel` ends no wait: on Linux no function is a cancellation point, so a cancelled
-//!   thread waits to its deadline and ends at its next cancellation point after that. To end a
-//!   wait early there is [`punctual_cancel`]. Threads with asynchronous cancellation
-//!   (`PTHREAD_CANCEL_ASYNCHRONOUS`), and cancelled threads on other systems, must not call the
-//!   library.
-//! - What begins with a `size` is set by the caller to the `sizeof` that it was compiled with
-//!   (`PUNCTUAL_INIT`), so that it can grow without a new ABI.
+//! `pthread_cancel` ends no wait. On Linux no function is a cancellation point: a cancelled thread
+//! waits to its deadline and ends at its next cancellation point after that. To end a wait early
+//! there is [`punctual_cancel`]. Threads with asynchronous cancellation
+//! (`PTHREAD_CANCEL_ASYNCHRONOUS`), and cancelled threads on other systems, must not call the
+//! library.
+//! A struct with a `size` can grow without a new ABI: the caller sets `size` to the `sizeof` that
+//! it was compiled with (`PUNCTUAL_INIT`).
 
 #![allow(non_camel_case_types)]
 

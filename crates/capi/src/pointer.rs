@@ -25,7 +25,7 @@ impl<T> Held<T> {
 /// The value that `pointer` points to.
 ///
 /// # Safety
-/// Null, or to a `T` that nobody changes or frees meanwhile.
+/// Null, or to a `T` that is neither changed nor freed meanwhile.
 pub(crate) unsafe fn shared<'a, T>(pointer: *const T) -> Result<&'a T, punctual_result> {
     // SAFETY: the caller's promise.
     unsafe { pointer.as_ref() }.ok_or(punctual_result::Null)
@@ -60,7 +60,7 @@ impl<T> Out<*mut T> {
 /// Frees a handle.
 ///
 /// # Safety
-/// Null, or what [`Out::give`] gave and nobody has freed or uses.
+/// Null, or a pointer from [`Out::give`] that is neither freed nor in use.
 pub(crate) unsafe fn free<T>(handle: *mut T) {
     if !handle.is_null() {
         // SAFETY: the caller's promise.

@@ -1,4 +1,5 @@
-//! Many timers without a thread: whoever has a loop asks when to wake and serves what is due.
+//! Many timers without a thread: a program with a loop asks when to wake, and serves the timers
+//! that are due.
 
 use std::ffi::c_void;
 use std::mem::size_of;
@@ -40,17 +41,17 @@ pub unsafe extern "C" fn punctual_queue_new(
     })
 }
 
-/// Frees a queue, whose timers are never called; null is let be. Any thread, once nobody uses or
-/// advances it.
+/// Frees a queue, whose timers are never called; null is ignored. Any thread, once it is no longer
+/// in use or being advanced.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_queue_free(queue: *mut punctual_queue) {
     // SAFETY: as this header says.
     unsafe { pointer::free(queue) }
 }
 
-/// Adds a timer that may be served from `earliest_ns` on, and wants to be `tolerance_ns` later at
-/// the latest: those whose windows overlap share a wake-up. What the numbers count from is the
-/// caller's choice. `key` names the timer to cancel it; it may be null, and so may `user`.
+/// Adds a timer that may be served from `earliest_ns` on, at most `tolerance_ns` later. Timers
+/// whose windows overlap share a wake-up. The epoch of the numbers is the caller's choice. `key`
+/// names the timer to cancel it; it may be null, and so may `user`.
 ///
 /// One thread at a time; callbacks of the queue too.
 #[unsafe(no_mangle)]

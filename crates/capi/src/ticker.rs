@@ -69,7 +69,7 @@ pub enum punctual_missed {
     Delay = 3,
 }
 
-/// How a ticker ticks. Zeroes but for `size` are the default.
+/// How a ticker ticks. Zeroes except for `size` are the default.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct punctual_ticker_options {
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn punctual_ticker_new(
     })
 }
 
-/// Frees a ticker; null is let be. Any thread, once nobody uses it.
+/// Frees a ticker; null is ignored. Any thread, once it is no longer in use.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_ticker_free(ticker: *mut punctual_ticker) {
     // SAFETY: as this header says.
@@ -239,9 +239,10 @@ pub unsafe extern "C" fn punctual_ticker_try_tick(
     })
 }
 
-/// Waits until `linger_ns` after the next slot is due, and takes all that are due then, from one
-/// to `most`: fewer waits where several calls can be made at once. `scheduled_ns` has room for `most`
-/// of them, and gets when each was due; `taken` how many there are. `cancel` may be null.
+/// Waits until `linger_ns` after the next slot is due, and takes all slots that are due then, from
+/// one to `most`. That makes fewer waits where several calls can be made at once. `scheduled_ns`
+/// has room for `most` instants, and gets those of the slots; `taken` gets their number. `cancel`
+/// may be null.
 ///
 /// With every `punctual_missed` the slots that fell due during the linger are taken, or come with
 /// the next batch where they are more than `most`. A call that comes after the linger still gets

@@ -59,8 +59,8 @@ pub unsafe extern "C" fn punctual_sleep_ns(
     called(|| {
         // SAFETY: as this header says.
         let out = unsafe { OutSized::wanted(outcome) }?;
-        // Unlike a deadline that has passed, a length of 0 touches the thread's waiter, and
-        // so has the thread's storage allocated before its signal handlers need it.
+        // Unlike a deadline that has passed, a length of 0 uses the thread's waiter. That
+        // allocates the thread's storage before its signal handlers need it.
         let ended = punctual::sleep(Duration::from_nanos(length_ns));
         out.into_iter().for_each(|out| out.set(ended.into()));
         Ok(())
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn punctual_sleep_until_ns(
     })
 }
 
-/// How a waiter waits. Zeroes but for `size` are the default.
+/// How a waiter waits. Zeroes except for `size` are the default.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct punctual_waiter_options {
@@ -213,7 +213,7 @@ fn cut(text: &str, most: usize) -> &str {
     &text[..end.unwrap_or(0)]
 }
 
-/// Frees a waiter; null is let be. Any thread, once nobody uses it.
+/// Frees a waiter; null is ignored. Any thread, once it is no longer in use.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_waiter_free(waiter: *mut punctual_waiter) {
     // SAFETY: as this header says.
@@ -330,7 +330,7 @@ pub struct punctual_statistics {
     pub waits: u64,
     /// Waits whose deadline had passed when they began.
     pub past: u64,
-    /// Slots that nobody waited for.
+    /// Slots without a wait.
     pub missed: u64,
     /// How often the thread slept.
     pub naps: u64,

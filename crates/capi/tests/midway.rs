@@ -119,8 +119,8 @@ extern "C" fn handler(_: c_int) {
     }
     HANDLED.fetch_add(1, SeqCst);
     if FORKS.swap(false, SeqCst) {
-        // SAFETY: the child goes on in the wait of this thread, which takes no lock and no
-        // memory, and then ends by itself, or by the alarm.
+        // SAFETY: the child continues in the wait of this thread, which takes no lock and no
+        // memory. Then it ends, or the alarm ends it.
         unsafe {
             let pid = libc::fork();
             match pid {

@@ -180,7 +180,7 @@ impl OwnGroup {
             true => "cpu.max.burst",
             false => "cpu.cfs_burst_us",
         };
-        // Neither is there before Linux 5.14. What is there may be more than the new quota.
+        // Neither exists before Linux 5.14. The present value may be more than the new quota.
         if self.inside.join(burst).exists() {
             put(burst, "0".to_owned())?;
         }
@@ -270,7 +270,7 @@ impl Drop for OwnGroup {
     }
 }
 
-/// That of a group to which nobody gave another.
+/// The default weight of a group.
 const USUAL_WEIGHT: u16 = 100;
 
 /// A quota and its period.

@@ -1,9 +1,8 @@
 //! Events that the threads of one experiment signal to each other.
 //!
-//! Plain mutexes and condition variables: what is measured through them is what
-//! an ordinary program gets. Each event has its own condition variable, so a
-//! signal wakes only those who wait for it, and its own flag, so that a thread
-//! that spins looks at one word in memory.
+//! Plain mutexes and condition variables: measurements with them hold for ordinary programs. Each
+//! event has its own condition variable, so a signal wakes only the threads that wait for it. Each
+//! has its own flag, so that a spinning thread reads one word of memory.
 
 use crate::clock::{self, Tick};
 use crate::nap::LONGEST;
@@ -14,14 +13,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// The events of one experiment; clones share them.
 ///
-/// An event is a semaphore that holds at most one signal: signalling twice
-/// before anybody waits is the same as once, and one signal ends one wait. A
-/// signal carries its time, of two the first one's.
+/// An event is a semaphore that holds at most one signal. Signalling twice before a thread waits
+/// is the same as once, and one signal ends one wait. A signal carries its time, of two the first
+/// one's.
 #[derive(Clone, Debug, Default)]
 pub struct Events(Arc<Shared>);
 
 impl Events {
-    /// No event signalled, nobody waiting.
+    /// No event is signalled, and no thread waits.
     pub fn new() -> Self {
         Self::default()
     }

@@ -23,8 +23,8 @@ pub struct Meter {
     thread: PhantomData<*const ()>,
 }
 
-/// The counts of one thread since it started; only differences within one
-/// thread mean something. What the system does not count is `None`.
+/// The counts of one thread since it started; only differences within one thread have a meaning. A
+/// count that the system lacks is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// How long it could run but waited for a CPU.

@@ -231,7 +231,7 @@ mod platform {
     //! The clocks of Windows.
     //!
     //! All but two are words of the page that the kernel shares with every process
-    //! (KUSER_SHARED_DATA): the clock interrupt writes them, so they step with it.
+    //! (KUSER_SHARED_DATA). The clock interrupt writes them, so they step with it.
 
     use super::Reader;
     use crate::{clock, resolution};

@@ -79,7 +79,8 @@ impl QuickClock {
     }
 
     /// The cost of one [settled](Self::settled) reading with nothing else under way, in
-    /// nanoseconds: the least mean of a few rows of readings, so that an interrupt does not count.
+    /// nanoseconds. It is the least mean of a few rows of readings, so that an interrupt does not
+    /// count.
     pub fn cost_ns(&self) -> f64 {
         const ROWS: usize = 10;
         const READINGS: u32 = 1_000;

@@ -1,4 +1,4 @@
-//! When somebody asks this process to end.
+//! Requests to end this process.
 
 use crate::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -81,8 +81,8 @@ mod platform {
     /// The handler, signal-safety(7).
     extern "C" fn note(signal: libc::c_int) {
         let ask = signal as u8;
-        // SAFETY: one byte that lives during the call. A pipe with thousands of signals that nobody
-        // has read does not exist: the thread reads them at once.
+        // SAFETY: one byte that lives during the call. The pipe never fills with thousands of
+        // unread signals: the thread reads them at once.
         unsafe { libc::write(PIPE.load(Ordering::Acquire), (&raw const ask).cast(), 1) };
     }
 

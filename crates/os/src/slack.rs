@@ -14,9 +14,8 @@ pub type ThreadSlack = (u32, Nanos);
 /// of the threads' numbers. A thread that ends meanwhile is left out.
 ///
 /// # Errors
-/// Unsupported where there is no timer slack. Range when there is no such
-/// process. Permission when it is somebody else's: it takes root or
-/// CAP_SYS_NICE.
+/// Unsupported where there is no timer slack. Range when there is no such process. Permission when
+/// it belongs to another user: it takes root or CAP_SYS_NICE.
 pub fn of(pid: u32) -> Result<Vec<ThreadSlack>, Error> {
     refuse_elsewhere()?;
     let mut slacks = Vec::new();
@@ -145,8 +144,8 @@ fn brought_back(before: &[ThreadSlack], now: &[u32]) -> Vec<ThreadSlack> {
     now.iter().map(|&thread| (thread, slack(thread))).collect()
 }
 
-/// Only Linux has what this is about: a file `/proc/TID/timerslack_ns`, which the kernel serves for the
-/// number of any thread, though only processes are listed in `/proc`.
+/// Only Linux has the file `/proc/TID/timerslack_ns`. The kernel serves it for the number of any
+/// thread, though only processes are listed in `/proc`.
 fn refuse_elsewhere() -> Result<(), Error> {
     match cfg!(any(target_os = "linux", target_os = "android")) {
         true => Ok(()),

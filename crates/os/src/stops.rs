@@ -1,5 +1,4 @@
-//! When this process stood still because somebody stopped it: by Ctrl-Z, by
-//! SIGSTOP, or with the whole computer.
+//! The times when this process was stopped: by Ctrl-Z, by SIGSTOP, or with the whole computer.
 //!
 //! A process cannot see that it is stopped. It sees SIGCONT, which ends every stop
 //! but those of a debugger, and two clocks of which one counts a suspend.

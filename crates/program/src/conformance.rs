@@ -19,11 +19,9 @@ use crate::{Refusal, Sample};
 pub enum Invariant {
     /// No wait ends before its deadline.
     NeverEarly,
-    /// A wait takes at most one step per 100 us of its length, and 64 more;
-    /// yields aside, which are as many as fit.
-    /// Not to be had on a clock that stands still for longer than a nap takes:
-    /// whoever asks for the time that is left asks again and again.
-    BoundedSteps,
+    /// A wait takes at most one step per 100 us of its length, and 64 more, without yields, which
+    /// are unlimited. This cannot hold on a clock that stands still for longer than a nap. A
+    /// strategy that asks for the time left then asks again and again.
     /// A strategy that promises a spin budget keeps it.
     SpinBudget,
     /// However bad the past, a strategy that sleeps goes on trying to.
@@ -52,8 +50,8 @@ impl fmt::Display for Violation {
 pub struct Trial {
     /// The length of each wait.
     pub length: Nanos,
-    /// How many waits there are. The machine's bad times must lie in the first
-    /// half; whoever has not slept once in the last quarter is locked out.
+    /// The number of waits. The machine's bad times must lie in the first half; a strategy that
+    /// has not slept once in the last quarter is locked out.
     pub waits: u64,
     /// How far a spin may overrun its budget: what one reading of the clock
     /// can be off. `None` on a machine where anything may take the CPU away.
@@ -92,8 +90,8 @@ pub fn known(spec: StrategySpec) -> &'static [Invariant] {
         // Both learn only from naps and forget nothing, so a single bad nap
         // can end their sleeping for good.
         StrategySpec::Precise { .. } => &[Invariant::NoLockOut],
-        // On a timer without error the first estimate of 5 ms fades only as
-        // 1/n, and each step of that is a nap of what it frees.
+        // On a timer without error the first estimate of 5 ms fades only as 1/n. Each step of that
+        // is a nap of the time it frees.
         StrategySpec::Timer { .. } => &[Invariant::BoundedSteps, Invariant::NoLockOut],
         _ => &[],
     }

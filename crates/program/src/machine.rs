@@ -54,8 +54,8 @@ pub struct ThreadObservations {
     /// not told.
     #[serde(default)]
     pub denials: Vec<Denial>,
-    /// The subjects of the thread's program, in order, as they were at its end:
-    /// each strategy with what it had learned, and `None` for a peer.
+    /// The subjects of the thread's program at its end, in order: each strategy with its
+    /// knowledge, and `None` for a peer.
     #[serde(skip)]
     pub learned: Vec<Option<AnyStrategy>>,
 }
@@ -123,16 +123,16 @@ pub struct CpuUse {
     pub thread: Option<Nanos>,
     /// Whether `thread` is only approximate.
     pub approximate: bool,
-    /// Time the CPU the thread was pinned to was not idle, whoever used it;
-    /// `None` where the thread was not pinned or the OS does not tell.
+    /// Time the CPU the thread was pinned to was not idle, for any reason; `None` where the thread
+    /// was not pinned or the OS does not tell.
     pub busy: Option<Nanos>,
     /// How often the thread gave up its CPU; `None` where the OS does not tell.
     pub switches: Option<u64>,
     /// How long the thread could run but waited for a CPU; `None` where the OS
     /// does not tell.
     pub queued: Option<Nanos>,
-    /// How long the hypervisor gave the pinned CPU to somebody else; `None`
-    /// where the thread was not pinned or the OS does not tell.
+    /// How long the hypervisor gave the pinned CPU to another guest; `None` where the thread was
+    /// not pinned or the OS does not tell.
     pub stolen: Option<Nanos>,
     /// How often waking the thread ended the rest of an idle CPU; `None` where the machine
     /// does not tell.
@@ -254,9 +254,8 @@ impl<C: Clock> Recorder<C> {
         ended + self.samples.len()
     }
 
-    /// Ends the section, which took this CPU, and begins the next at `now`. What
-    /// has ended after that already belongs to the next: a thread may hear later
-    /// than its next sample that a phase has begun.
+    /// Ends the section, which took this CPU, and begins the next at `now`. Later events already
+    /// belong to the next: a thread may hear of a new phase later than its next sample.
     pub fn section(&mut self, now: Tick<C>, cpu: CpuUse) {
         let length = now.since(self.began);
         let mut late = Vec::new();
@@ -328,7 +327,7 @@ impl<C: Clock> Recorder<C> {
     fn end(&mut self, mut cpu: CpuUse) {
         let stopped = std::mem::take(&mut self.stopped);
         cpu.elapsed = cpu.elapsed - stopped.late;
-        // Of that time, nobody knows how much was in a stop.
+        // The part of that time in a stop is not known.
         cpu.busy = cpu.busy.filter(|_| stopped.waits == 0);
         self.ends.push(End {
             bytes: self.samples.bytes.len(),

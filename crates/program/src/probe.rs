@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Something to read, once. Each comes to a length of time.
+/// Something to read, once. Each gives a length of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Probe {
     /// The timer interval that the OS says is in force. Windows:

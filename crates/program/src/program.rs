@@ -72,11 +72,9 @@ impl fmt::Display for Subject {
 pub enum Due {
     /// This long after the operation begins.
     After(Nanos),
-    /// At the next cycle of the thread's [`Op::Pace`] that has not begun yet.
-    /// Cycles that were missed are skipped and counted, not waited for; each
-    /// uses up a pass of the loop the wait is in, so that so many passes take
-    /// so many cycles however late the waits are.
-    NextCycle,
+    /// At the next cycle of the thread's [`Op::Pace`] that has not begun yet. Missed cycles are
+    /// skipped and counted, not waited for. Each uses up a pass of the loop around the wait. A
+    /// number of passes thus takes as many cycles, however late the waits are.
 }
 
 /// Whether a spawned program shares its parent's process.
@@ -123,8 +121,8 @@ pub enum Op {
         /// timer; macOS: the leeway.
         tolerance: Nanos,
     },
-    /// Waits as a timer of an event loop does, and takes a sample: it blocks for whole
-    /// milliseconds of the loop's clock until that shows the time. Simulated computers only.
+    /// Waits as a timer of an event loop does, and takes a sample. It blocks for whole
+    /// milliseconds until the loop's clock shows the time. Simulated computers only.
     Timeout {
         /// The clock of the loop.
         clock: LoopClock,
@@ -133,8 +131,8 @@ pub enum Op {
         /// After so long, rounded up to whole milliseconds.
         length: Nanos,
     },
-    /// Blocks until this long after the experiment began, and takes no sample:
-    /// the hand of the experimenter, who is not bound to the timers of the OS.
+    /// Blocks until this long after the experiment began, and takes no sample. This is the
+    /// experimenter's own wait, which no timer of the OS delays.
     Until(Nanos),
     /// Keeps the CPU busy for a while.
     Work(Nanos),
@@ -247,9 +245,8 @@ impl Program {
         }
     }
 
-    /// Finds what no machine could run: a wait with a subject that is not
-    /// there, or for a cycle of a pace that was never set; a loop in which
-    /// nothing happens.
+    /// Finds operations that no machine could run: a wait with a missing subject, or for a cycle
+    /// without a pace; a loop in which nothing happens.
     ///
     /// # Errors
     /// Says what is wrong.

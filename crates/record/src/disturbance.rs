@@ -16,9 +16,8 @@ pub struct Disturbance {
     /// each of their threads was on last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub others_fraction: Option<f64>,
-    /// The share that was used and that no process seen here had: by interrupts, on the
-    /// way out of idle states, in other containers, by who had ended before the end of a
-    /// batch.
+    /// The share that no visible process used: interrupts, exits from idle states, other
+    /// containers, and processes that ended before the end of a batch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unseen_fraction: Option<f64>,
     /// Other processes with a share of 1 % or more, most first, at most eight.
@@ -39,8 +38,8 @@ pub struct Disturbance {
     /// The counter of throttled time fell, so that it is not used.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub throttled_fell: bool,
-    /// Of the other CPUs that this process may use the one that was idle most, if it was idle for
-    /// longer than those that were measured on.
+    /// Of the other CPUs that this process may use, the one that was idle most, if it was idle for
+    /// longer than the measured ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quieter_cpu: Option<usize>,
     /// Waits that are left out, because this process was stopped in them.
@@ -182,8 +181,8 @@ impl Disturbance {
         self.unseen_fraction.filter(|share| *share >= Self::UNSEEN)
     }
 
-    /// Whether others or a hypervisor had so much of the CPUs, or a quota took so much, that
-    /// what was measured tells of them rather than of the system.
+    /// Whether others, a hypervisor or a quota took so much of the CPUs that the measurements
+    /// describe them rather than the system.
     pub fn is_too_busy(&self) -> bool {
         self.busy_fraction() >= Self::TOO_BUSY || self.is_throttled()
     }
@@ -201,8 +200,8 @@ impl Disturbance {
             .filter(|share| *share >= Self::NOTABLE)
     }
 
-    /// Whether a quota stopped the process for a notable share of the time, or in a notable share
-    /// of its periods: a wait that is longer than a few of them meets such a stop.
+    /// Whether a quota throttled the process for a notable share of the time, or in a notable
+    /// share of its periods. A wait of a few periods meets such a stop.
     pub fn is_throttled(&self) -> bool {
         let throttled = self.throttled.unwrap_or_default();
         let notable = Self::NOTABLE * self.elapsed_ns.max(1) as f64;
@@ -212,7 +211,7 @@ impl Disturbance {
     }
 
     /// Whether the kernel shows a quota and counted none of its periods, though two or more have
-    /// passed: nothing enforces it, as far as can be told.
+    /// passed: apparently nothing enforces it.
     pub fn is_quota_a_stub(&self) -> bool {
         let counted = self.throttled.and_then(|it| it.periods_counted);
         let passed = |quota: CpuQuota| self.elapsed_ns / 2 >= quota.period_ns;

@@ -472,7 +472,7 @@ pub struct Hiccup {
     pub late_ns: u64,
     /// The time it could run but waited for a CPU.
     pub queued_ns: Option<u64>,
-    /// The time the hypervisor gave its CPU to somebody else.
+    /// The time the hypervisor gave its CPU to another guest.
     pub stolen_ns: Option<u64>,
     /// The time within which that was counted.
     pub stolen_within_ns: Option<u64>,

@@ -80,8 +80,8 @@ pub enum Verdict {
     /// The difference is within the tolerance.
     #[serde(rename = "agrees")]
     Agrees,
-    /// The waits ended sooner than a timer alone would have, and not early: the
-    /// rule lets any interrupt of the CPU inside the slack end them.
+    /// The waits ended sooner than by a timer alone, and not early: any interrupt of the CPU
+    /// inside the slack may end them.
     #[serde(rename = "sooner")]
     Sooner,
     /// The difference is not within the tolerance.
@@ -134,7 +134,7 @@ pub enum Ground {
     FewWakes(u64),
     /// The wake cost has a p90 of more than so many times its median.
     Restless(i64),
-    /// The p90 of the wake cost is so long that it is not what waking up takes.
+    /// The p90 of the wake cost is too long for the cost of a wake-up.
     LongWakes(Nanos),
     /// The median is less than predicted by so much, whatever the wake cost is.
     Sooner(Nanos),

@@ -126,8 +126,8 @@ impl Histogram {
         }
     }
 
-    /// The bins that hold samples, in ascending order: the longest lateness in each, which begins
-    /// after that of the one before, and how many samples are in it.
+    /// The bins that hold samples, in ascending order. Each has its longest lateness, which ends
+    /// the bin, and its number of samples. It begins after the previous one.
     pub fn bins(&self) -> impl Iterator<Item = (u64, u64)> {
         let bins = self.counts.iter_recorded();
         bins.map(|bin| (bin.value_iterated_to(), bin.count_at_value()))

@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The median of the values of several rounds, and an interval that holds the
-/// true median with at least 95 % confidence, or with the most that so few
-/// rounds allow.
+/// The median of the values of several rounds, and an interval around it. The interval holds the
+/// true median with at least 95 % confidence, or with the most that so few rounds allow.
 ///
 /// The interval is made of two of the values themselves (order statistics of
 /// a binomial), so it assumes nothing about their distribution. Six rounds are

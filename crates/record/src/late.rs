@@ -162,10 +162,9 @@ pub struct Mode {
 
 /// Sorts lengths into modes, the one with the most first.
 ///
-/// Where two neighbours in order of length are more than 10 us and more than
-/// 3 % apart, one mode ends and another begins. `tick_ns` is the interval of
-/// the clock that ended them: a mode whose centre is within 5 % of a tick of a
-/// multiple is named by that multiple.
+/// Two neighbours in order of length that are more than 10 us and more than 3 % apart belong to
+/// two modes. `tick_ns` is the interval of the clock that ended them. A mode whose centre is
+/// within 5 % of a tick of a multiple is named by that multiple.
 pub fn modes(samples_ns: &[u64], tick_ns: Option<u64>) -> Vec<Mode> {
     let mut sorted = samples_ns.to_vec();
     sorted.sort_unstable();

@@ -1,14 +1,20 @@
 //! The Run file, and the statistics in it.
 //!
-//! Pure data and arithmetic: nothing here reads a clock or a file. A [`Run`]
-//! is what one invocation of punctual saw, as versioned JSON; [`Learned`] what a
-//! strategy had learned by its end; [`Late`] sums up lateness samples, and [`Histogram`] those that are too many to
-//! keep; [`Interval`] is a median over rounds with the interval
-//! that holds it; [`Cost`] puts CPU time and lateness on one scale; [`modes`]
-//! finds the few lengths that sleeps on a tick have; [`DoctorFindings`] is what
-//! `punctual doctor` found out in a [`Situation`], and [`Diagnosis`] the same in words; [`Disturbance`] is what else ran while something was measured.
-//! [`compare`] sets several Runs side by side, and [`published`]
-//! has what others have measured of the same; [`sweep`] has the rows of sweeps and what they say. [`visible()`] makes text from elsewhere harmless.
+//! Pure data and arithmetic: nothing here reads a clock or a file.
+//!
+//! - A [`Run`] is the result of one invocation of punctual, as versioned JSON.
+//! - [`Learned`] is the knowledge of a strategy by its end.
+//! - [`Late`] sums up lateness samples, and [`Histogram`] those that are too many to keep.
+//! - [`Interval`] is a median over rounds with the interval that holds it.
+//! - [`Cost`] puts CPU time and lateness on one scale.
+//! - [`modes`] finds the few lengths that sleeps on a tick have.
+//! - [`DoctorFindings`] are the findings of `punctual doctor` in a [`Situation`], and
+//! [`Diagnosis`] the same in words.
+//! - [`Disturbance`] is other activity during a measurement.
+//! - [`compare`] sets several Runs side by side, and [`published`] has published measurements of
+//! the same.
+//! - [`sweep`] has the rows of sweeps and their verdicts.
+//! - [`visible()`] makes text from elsewhere harmless.
 
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 

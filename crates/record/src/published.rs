@@ -64,7 +64,7 @@ pub enum Beside {
     /// Sleeps on a machine whose every CPU computes.
     #[serde(rename = "loaded_sleeps_of_ns")]
     LoadedSleeps(u64),
-    /// Offers of the CPU that nobody else wants.
+    /// Offers of the CPU that no other thread wants.
     Yields,
     /// A loop at 60 Hz.
     Loops,
@@ -354,7 +354,7 @@ mod tests {
             assert!(row.late.is_some() || row.cpu_fraction.is_some());
             if let Some(late) = row.late {
                 assert!(late.low_ns <= late.high_ns, "{who}");
-                // Nanoseconds, and nobody waits for a second.
+                // Nanoseconds; no published wait lasts a second.
                 assert!(late.high_ns < 1_000_000_000, "{who}");
                 // No published wait ends early.
                 assert!(late.low_ns >= 0 || row.note.contains("early"), "{who}");

@@ -91,8 +91,8 @@ impl Punctuality {
     /// Deadlines that were later than `ns` nanoseconds; `None` where the file has not kept how late
     /// each was. A missed deadline counts as later where the file does not say how late it was.
     ///
-    /// The lateness of a watch is counted in bins of three digits, so a deadline that was earlier
-    /// than `ns` by less than 0.1 % may be counted too.
+    /// The lateness of a watch is counted in bins of three digits. A deadline that was earlier
+    /// than `ns` by less than 0.1 % may therefore be counted too.
     pub fn later_than(&self, ns: u64) -> Option<u64> {
         let late = self.late.as_ref()?;
         let first = late.partition_point(|(late_ns, _)| *late_ns <= signed(ns));

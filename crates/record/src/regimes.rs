@@ -101,7 +101,7 @@ fn is_judged(m: &Measurement) -> bool {
     m.subject.starts_with("adaptive")
 }
 
-/// The measurements that can be compared with `mine`, which is judged at `weight`: a subject with
+/// The measurements that can be compared with `mine`, which is judged at `weight`. A subject with
 /// a weight of its own is compared at that alone.
 fn others<'a>(
     results: &'a [Measurement],
@@ -153,9 +153,9 @@ pub fn cells(results: &[Measurement]) -> Vec<Cell<'_>> {
     cells
 }
 
-/// Whether a subject costs clearly more than the best of the others of its cell, by
-/// a tenth at least in the whole interval, at every weight at which it counts. Nobody
-/// is where nothing is judged.
+/// Whether a subject costs clearly more than the best of the others of its cell. It must be by a
+/// tenth at least in the whole interval, at every weight at which it counts. Always false where
+/// nothing is judged.
 pub fn is_beaten(results: &[Measurement], subject: &Measurement) -> bool {
     let weights = judged(results).filter(|(mine, weight)| {
         place(mine) == place(subject) && subject.late_weight.is_none_or(|own| own == *weight)
@@ -315,7 +315,7 @@ mod tests {
         ];
         let beaten: Vec<_> = results.iter().map(|m| is_beaten(&results, m)).collect();
         assert_eq!(beaten, [false, false, true, false]);
-        // Beside nobody who is judged.
+        // Beside no judged subject.
         assert!(!is_beaten(&results[1..], &results[2]));
     }
 }

@@ -268,8 +268,8 @@ pub struct Measurement {
     /// as the OS counted it.
     #[serde(default)]
     pub queued_per_wait_ns: Option<f64>,
-    /// The time per wait that the hypervisor gave the thread's CPU to somebody
-    /// else, as the OS counted it, in steps of 10 ms.
+    /// The time per wait that the hypervisor gave the thread's CPU to another guest, as the OS
+    /// counted it, in steps of 10 ms.
     #[serde(default)]
     pub stolen_per_wait_ns: Option<f64>,
     /// Deadlines skipped because they had passed before their wait began.
@@ -334,8 +334,8 @@ pub struct Cpu {
     pub fraction: Option<f64>,
     /// The same per wait.
     pub per_wait_ns: Option<f64>,
-    /// The share of the time the thread's CPU was not idle, whoever used it;
-    /// `None` where the thread was not pinned or the OS does not tell.
+    /// The share of the time the thread's CPU was not idle, for any reason; `None` where the
+    /// thread was not pinned or the OS does not tell.
     pub busy_fraction: Option<f64>,
     /// Whether the CPU time is only approximate.
     #[serde(default)]
@@ -378,8 +378,8 @@ impl<R: RunRow> Run<R> {
         with_numbers_in_rows(&text)
     }
 
-    /// Reads a file's text, of which nobody knows who wrote it: what cannot be
-    /// seen in its strings is [written out](visible()).
+    /// Reads a file's text, whose author is unknown: characters in its strings that cannot be seen
+    /// are [written out](visible()).
     ///
     /// # Errors
     /// It is no Run file, or one of a version this crate does not know.

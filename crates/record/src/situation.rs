@@ -86,7 +86,7 @@ pub enum System {
 /// The timer interval of Windows, as `NtQueryTimerResolution` states it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimerInterval {
-    /// While nobody asks.
+    /// Without a request.
     pub coarsest: Nanos,
     /// The finest that can be had.
     pub finest: Nanos,
@@ -135,8 +135,8 @@ impl Situation {
         }
     }
 
-    /// Whether this Windows can ignore the requests of a process that nobody
-    /// sees or hears.
+    /// Whether this Windows can ignore the requests of a process that is neither visible nor
+    /// audible.
     pub fn throttles(&self) -> bool {
         matches!(self.windows(), Some("windows-11" | "windows-server-2022"))
     }
@@ -147,8 +147,8 @@ impl Situation {
             .filter(|quota| quota.can_bind(self.host.logical_cpus))
     }
 
-    /// The scheduler that a Linux kernel has instead of its own, where sched_ext has loaded one
-    /// or the name of the kernel's release tells of one.
+    /// The scheduler that replaces the kernel's own on Linux: one that sched_ext has loaded, or
+    /// one that the name of the kernel's release tells of.
     pub fn foreign_scheduler(&self) -> Option<String> {
         if self.system != System::Linux {
             return None;

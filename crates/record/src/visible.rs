@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-/// One line of text in which every character can be seen: what a terminal would
-/// obey, what turns the direction of writing around and what nobody sees is
-/// written as `\u{1b}`, also line ends. XML takes every character that is left.
+/// One line of text in which every character can be seen. Control characters, characters that
+/// change the direction of writing, invisible ones and line ends are written as `\u{1b}`. XML
+/// takes every character that is left.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_visible) {
         return text.into();
@@ -25,9 +25,9 @@ pub fn visible_lines(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Whether a character can be seen, or is a space. What Unicode calls control,
-/// format, separator, private or not assigned is not, by the table that Rust has
-/// for `{:?}`; what is put onto the letter before it is.
+/// Whether a character can be seen, or is a space. Characters that Unicode calls control, format,
+/// separator, private or not assigned cannot, by the table that Rust has for `{:?}`. Combining
+/// marks can.
 pub fn is_visible(c: char) -> bool {
     match c {
         ' '..='~' => true,

@@ -19,7 +19,7 @@ pub(crate) struct Cpu {
     pub(crate) waking: u32,
     /// While it is idle: since when.
     rest: Option<Rest>,
-    /// While nobody runs on it although it is not idle: since when.
+    /// Since when no thread runs on it although it is not idle.
     waking_since: Option<Time>,
     /// The thread that ran on it last; `None` once it is idle.
     last: Option<ThreadId>,
@@ -108,7 +108,7 @@ impl Computer {
         self.cpus.push(Cpu::default());
     }
 
-    /// Whether nobody runs on a CPU or is about to.
+    /// Whether no thread runs on a CPU or is about to.
     pub(crate) fn is_free(&self, cpu: usize) -> bool {
         let cpu = &self.cpus[cpu];
         cpu.running.is_none() && cpu.waking == 0
@@ -286,8 +286,8 @@ impl Computer {
         Some(used)
     }
 
-    /// Counts the ticks of a CPU after those that have been counted, and the
-    /// stretches between them if it is idle: no event was spent on them.
+    /// Counts the ticks of a CPU after those that have been counted, and the idle stretches
+    /// between them: no event was spent on them.
     fn count_ticks(&mut self, cpu: usize, now: Time, rule: &dyn Rule) {
         let books = &mut self.cpus[cpu];
         let (rest, counted) = (books.rest, books.counted);

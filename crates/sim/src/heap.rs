@@ -2,9 +2,8 @@
 
 /// Keys, of which the least is at hand.
 ///
-/// Each has four children: half the levels of a binary heap, and siblings share a cache
-/// line. Whoever wants to know where a key is gives `placed`, which is told of each that
-/// moves.
+/// Each has four children: half the levels of a binary heap, and siblings share a cache line. A
+/// caller that needs the places of keys gives `placed`, which is called for each that moves.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Heap {
     keys: Vec<u128>,

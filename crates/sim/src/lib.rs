@@ -1,12 +1,12 @@
 //! Simulated computers on which programs run in virtual time.
 //!
 //! A [`Model`] names a timer rule and its parameters; [`SimMachine`] runs
-//! [programs](punctual_program::Program) under it. The same model, seed and
-//! programs give the same observations, to the last bit, on every platform:
-//! time is an integer and randomness comes from one value-stable generator.
+//! [programs](punctual_program::Program) under it. The same model, seed and programs give the same
+//! observations, to the last bit, on every platform. For that time is an integer, and randomness
+//! comes from one value-stable generator.
 //!
-//! A model is a whole computer: CPUs with a scheduler and idle states,
-//! processes and threads. What it cannot do it refuses by name.
+//! A model is a whole computer: CPUs with a scheduler and idle states, processes and threads. It
+//! refuses unsupported operations by name.
 
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 

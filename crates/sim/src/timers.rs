@@ -6,9 +6,8 @@ use std::collections::BinaryHeap;
 /// Timers by number, each with a key; the least key comes first, and of equal
 /// keys the least number.
 ///
-/// A timer that is disarmed stays in the heap until it comes up, or until the
-/// heap holds more such than armed ones and is made anew; so the memory is
-/// proportional to the numbers in use.
+/// A timer that is disarmed stays in the heap until it reaches the top. The heap is made anew when
+/// it holds more such than armed ones. The memory is thus proportional to the numbers in use.
 #[derive(Clone, Debug)]
 pub struct Timers<K: Ord> {
     heap: BinaryHeap<Reverse<Entry<K>>>,

@@ -3,20 +3,20 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// As `OnceLock`, but nobody waits for who makes the value: not a signal handler for the
-/// thread that it runs on, nor a child of `fork` for a thread of its parent. Several may
-/// make one at once; the first that is there is everybody's.
+/// As `OnceLock`, but no caller waits for the maker of the value. A signal handler does not wait
+/// for its own thread, nor a child of `fork` for a thread of its parent. Several may make one at
+/// once; all get the first.
 #[derive(Debug)]
 pub struct Agreed<T> {
-    /// Each is written by one thread, so that nobody waits for it either.
+    /// Each is written by one thread, so that no other waits for it either.
     offers: [OnceLock<T>; OFFERS],
     offered: AtomicUsize,
     /// One more than the place of the offer that is everybody's; 0 before.
     agreed: AtomicUsize,
 }
 
-/// An offer takes a few instructions: no more than these are under way at once, but for
-/// threads that a fork or a nest of handlers has stopped in the middle.
+/// An offer takes a few instructions. No more than these are under way at once, except for threads
+/// that a fork or a nest of handlers has stopped in the middle.
 const OFFERS: usize = 64;
 
 impl<T: Copy> Agreed<T> {

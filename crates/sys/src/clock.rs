@@ -1,7 +1,7 @@
 //! The one clock of this machine that everything here is timed on.
 //!
-//! A monotonic clock is picked per system, always the one that the system's
-//! own precise waits run on, so that a wake and the reading after it agree:
+//! A monotonic clock is picked per system. It is the one of the system's own precise waits, so
+//! that a wake and the reading after it agree:
 //!
 //! | system | clock | while the machine is suspended |
 //! |---|---|---|
@@ -14,11 +14,11 @@
 //! Example: a suspend of an hour interrupts a wait of ten seconds. On Linux and macOS the wait
 //! ends ten seconds of waking time after its start.
 //!
-//! On Windows its deadline passes during the suspend, but a block that is under
-//! way does not see that: since Windows 8, relative timers do not count the
-//! time spent in low-power states (Microsoft, `SetWaitableTimer`), so it goes
-//! on after the resume for what it had left. One block therefore asks for a
-//! second at most there, and the wait ends within about a second of the resume.
+//! On Windows its deadline passes during the suspend, but a running block does not see that. Since
+//! Windows 8, relative timers do not count the time spent in low-power states (Microsoft,
+//! `SetWaitableTimer`). The block thus continues after the resume for its rest. One block
+//! therefore asks for a second at most there, and the wait ends within about a second of the
+//! resume.
 
 use punctual_core::{Clock, Nanos};
 
@@ -120,8 +120,8 @@ mod platform {
 mod platform {
     //! `mach_absolute_time`, the clock that `mach_wait_until` runs on.
     //!
-    //! One count is 1 ns on Intel Macs and 125/3 ns on Apple silicon, so the ratio
-    //! must be asked for and must not be turned upside down (Apple QA1398).
+    //! One count is 1 ns on Intel Macs and 125/3 ns on Apple silicon. The ratio must therefore be
+    //! asked for, and must not be inverted (Apple QA1398).
 
     use crate::agreed::Agreed;
     use crate::scale::Scale;

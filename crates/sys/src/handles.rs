@@ -33,7 +33,7 @@ impl<const FLAGS: u32> WaitableTimer<FLAGS> {
         if handle.is_null() {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the handle was made just now and nobody else owns it.
+        // SAFETY: the handle was made just now and has no other owner.
         Ok(Self(unsafe { OwnedHandle::from_raw_handle(handle) }))
     }
 
@@ -71,7 +71,7 @@ pub fn event() -> io::Result<OwnedHandle> {
     if handle.is_null() {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the handle was made just now and nobody else owns it.
+    // SAFETY: the handle was made just now and has no other owner.
     Ok(unsafe { OwnedHandle::from_raw_handle(handle) })
 }
 

@@ -1,14 +1,14 @@
 //! Every system call that punctual waits with, and that its guards make.
 //!
-//! The strategies of `punctual-core` only say what to do next; this crate does it on
-//! the machine it runs on: [`nap`] blocks, [`spin`] spins, [`clock`] tells the time,
-//! [`thread`] what a nap cost. What a process may hold for a while is [`slack`],
-//! [`priority`], [`resolution`], [`throttling`] and [`latency`].
+//! The strategies of `punctual-core` only say what to do next; this crate does it on its machine.
+//! [`nap`] blocks, [`spin`] spins, [`clock`] tells the time, [`thread`] the cost of a nap. The
+//! settings that a process may hold for a while are [`slack`], [`priority`], [`resolution`],
+//! [`throttling`] and [`latency`].
 //!
-//! Each module is one concern. Its top picks what the platform does, a file beside it or
-//! a module below where that is short, and nothing else in the crate asks which system it
-//! was built for. Without one the standard library has to do, so the crate builds
-//! everywhere and then reports honestly what it cannot do.
+//! Each module is one concern. Its top picks the implementation of the platform, in a file beside
+//! it or a module below where that is short. Nothing else in the crate asks which system it was
+//! built for. On other platforms the standard library has to do. The crate therefore builds
+//! everywhere, and reports honestly what is missing.
 //!
 //! ```
 //! use punctual_core::Nanos;

@@ -1,15 +1,13 @@
 //! From the counts of a hardware counter to nanoseconds, exactly and cheaply.
 //!
-//! A counter of frequency f has 10^9 / f nanoseconds per count, a ratio n/d
-//! that is seldom whole. Dividing the frequency first is wrong by up to 0.13 %
-//! (quanta's mistake), and dividing 128-bit numbers at every reading costs what
-//! the divider of the CPU makes of it. Thus the division is done once:
-//! m = ceil(n * 2^s / d). Then c * m >> s is *exactly* floor(c * n / d) for
-//! every 64-bit count c, if s is at least 64 plus the bits of d: m is too large
-//! by e/d with e < d, so the product is too large by c * e / d < 2^64, which is
-//! at most one part in d of 2^s, and that is the least distance from below to
-//! the next whole nanosecond (Granlund and Montgomery, "Division by invariant
-//! integers using multiplication", 1994).
+//! A counter of frequency f has 10^9 / f nanoseconds per count, a ratio n/d that is seldom whole.
+//! Dividing the frequency first is wrong by up to 0.13 % (quanta's mistake). Dividing 128-bit
+//! numbers at every reading is as slow as the divider of the CPU. The division is therefore done
+//! once: m = ceil(n * 2^s / d). Then c * m >> s is *exactly* floor(c * n / d) for every 64-bit
+//! count c, if s is at least 64 plus the bits of d. Proof: m is too large by e/d with e < d. The
+//! product is thus too large by c * e / d < 2^64, at most one part in d of 2^s. That is the least
+//! distance from below to the next whole nanosecond (Granlund and Montgomery, "Division by
+//! invariant integers using multiplication", 1994).
 //!
 //! Each reading costs two 64 by 64 bit multiplications and a shift.
 

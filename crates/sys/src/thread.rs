@@ -2,9 +2,8 @@
 
 use punctual_core::Nanos;
 
-/// The CPU time that the calling thread has used, where the system counts it
-/// exactly: a difference that is charged by the tick, or counted in cycles whose
-/// rate is a guess, teaches nothing about one nap.
+/// The CPU time of the calling thread, where the system counts it exactly. A difference that is
+/// charged by the tick, or counted in cycles of a guessed rate, teaches nothing about one nap.
 ///
 /// # Accuracy
 /// Interrupts and the way out of an idle state are mostly not charged to the

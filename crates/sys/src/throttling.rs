@@ -1,9 +1,8 @@
 //! How Windows 11 treats the timer requests of a process that is neither visible nor audible.
 //!
-//! A process whose windows are all covered or minimised, and that is silent, is
-//! not guaranteed the timer interval that it asked for, unless it said before
-//! that its requests are always to be honoured (Microsoft, `timeBeginPeriod`
-//! and `SetProcessInformation`).
+//! A process whose windows are all covered or minimised, and that is silent, may not get the timer
+//! interval that it asked for. It does if it said before that its requests are always to be
+//! honoured (Microsoft, `timeBeginPeriod` and `SetProcessInformation`).
 
 use crate::Error;
 use punctual_core::setting::Throttling;

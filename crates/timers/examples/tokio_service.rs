@@ -1,5 +1,5 @@
-//! A service under tokio: one task has work every 100 us, beside a thousand others that
-//! sleep for some milliseconds again and again, on one thread more and no descriptor.
+//! A service under tokio. One task has work every 100 us, beside a thousand others that sleep for
+//! milliseconds again and again, on one thread more and no descriptor.
 //!
 //!     cargo run --release -p punctual-timers --example tokio_service
 

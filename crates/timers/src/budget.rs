@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A token bucket of spinning time, without a clock. Its rate falls with the number of
-/// pending timers: unlimited up to 8, 5 % of a CPU from 90 on, and in between in
-/// inverse proportion to the number beyond 8.
+/// A token bucket of spinning time, without a clock. Its rate falls with the number of pending
+/// timers: unlimited up to 8, and 5 % of a CPU from 90 on. In between it is in inverse proportion
+/// to the number beyond 8.
 ///
 /// Credit is kept as time that has passed, not as spinning time. A spin costs the time
 /// in which the present rate refills it. Thus a change of the rate needs no bookkeeping.

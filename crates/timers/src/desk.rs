@@ -69,7 +69,7 @@ impl<T, B: Bell> Desk<T, B> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {
-        // No value is called, compared or dropped under the lock: nobody panics
+        // No value is called, compared or dropped under the lock, so that no panic happens
         // half-way.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -103,7 +103,7 @@ impl<T, B: Bell> Desk<T, B> {
         look(&mut self.lock().queue)
     }
 
-    /// Has the thread end. What waits comes back.
+    /// Ends the thread. Returns the waiting timers.
     pub(crate) fn close(&self) -> TimerQueue<T> {
         let mut state = self.lock();
         state.is_closed = true;
@@ -113,8 +113,8 @@ impl<T, B: Bell> Desk<T, B> {
         left
     }
 
-    /// Whether the thread is to end. While it serves nobody rings for anything else, so that
-    /// it takes no lock to ask.
+    /// Whether the thread is to end. While it serves, it is rung for nothing else, so that it
+    /// takes no lock to ask.
     pub(crate) fn is_closed(&self) -> bool {
         self.bell.is_rung() && self.lock().is_closed
     }
@@ -141,8 +141,8 @@ impl<T, B: Bell> Desk<T, B> {
     }
 }
 
-/// Which thread goes on when, under loom (`.ci/loom`): a wait here ends only when the
-/// bell was rung, so that a timer which nobody rang for would never be served.
+/// The interleavings under loom (`.ci/loom`). A wait here ends only when the bell was rung, so a
+/// timer without a ring would never be served.
 #[cfg(all(test, loom))]
 mod tests {
     use super::*;

@@ -1,8 +1,8 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// How much sooner to ask for a wake-up than it is wanted: what 10 of 11 are late by
-/// at most, as lateness weighs ten times what the CPU time of waiting for it does.
+/// How much sooner than wanted to ask for a wake-up. It covers the lateness of 10 of 11, because
+/// lateness weighs ten times the CPU time of waiting for it.
 ///
 /// Each wake-up moves it by a step, ten times as far up as down, so that it settles
 /// where one of eleven is later. Steps are a part of what it is: it is never far from
@@ -13,8 +13,8 @@ pub(crate) struct Lead(AtomicU64);
 const LATE_OF_TEN: u64 = 10;
 /// The step up: a quarter of it, and at least this.
 const LEAST_STEP_NS: u64 = 2_000;
-/// Later than that is a stall, or a CPU that others have: no lead helps against it,
-/// and a long one would only take CPU time from who is short of it.
+/// More than that is a stall, or a CPU that others have. No lead helps against it, and a long one
+/// would only take scarce CPU time.
 const STALL_NS: u64 = 1_000_000;
 /// How long is spun for one step up, down again by doubt.
 const DOUBT_NS: u64 = 100_000_000;
@@ -44,9 +44,9 @@ impl Lead {
         self.0.store(next, Relaxed);
     }
 
-    /// No wake-up was asked for, because it was too long, and so much is spun for. It
-    /// is a little less then, so that it is tried again some time, however long it has
-    /// become. What is spun counts, not how often: many short sleeps know nothing of
+    /// No wake-up was requested, because the lead was too long, and so much is spun instead. The
+    /// lead then shrinks a little, so that a wake-up is tried again some time, however long the
+    /// lead has become. Spun time counts, not the number: many short sleeps know nothing of
     /// wake-ups.
     pub(crate) fn doubt(&self, spun: Duration) {
         let lead = self.0.load(Relaxed);

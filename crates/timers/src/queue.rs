@@ -4,9 +4,9 @@ use crate::heap::{Heap, Node};
 use crate::time::Time;
 use crate::window::{Grid, Window};
 
-/// Many timers, each with a [`Window`] and a value, without a clock or a thread:
-/// whoever has those asks [`next_wake`](Self::next_wake) how long to sleep, and
-/// tells [`advance`](Self::advance) what time it is.
+/// Many timers, each with a [`Window`] and a value, without a clock or a thread. Its owner asks
+/// [`next_wake`](Self::next_wake) how long to sleep, and tells [`advance`](Self::advance) the
+/// time.
 ///
 /// The queue wants to wake at the least latest edge of all windows. Each wake-up,
 /// also one for other reasons, serves all timers whose window has opened. No
@@ -63,8 +63,8 @@ struct Slot<T> {
 /// No slot.
 const NONE: u32 = u32::MAX;
 
-/// A timer of a [`TimerQueue`], to cancel it by. One that was served or cancelled
-/// before is nobody's: to cancel that does nothing.
+/// A timer of a [`TimerQueue`], to cancel it by. After it was served or cancelled the key names no
+/// timer: to cancel that does nothing.
 ///
 /// An old key can name a new timer only after 2^32 timers have used its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -79,8 +79,7 @@ impl Key {
         (self.generation as u64) << 32 | self.slot as u64
     }
 
-    /// The key that was this number. Any other number names no timer, or by chance
-    /// somebody else's.
+    /// The key that was this number. Any other number names no timer, or by chance another one.
     pub const fn from_bits(bits: u64) -> Self {
         Self {
             slot: bits as u32,
@@ -108,10 +107,9 @@ pub struct Counts {
     /// Instants at which the queue was advanced and a timer's latest edge had come:
     /// wake-ups for the sake of this queue.
     pub wakes: u64,
-    /// The fewest wake-ups that could have served the same timers, each in its
-    /// window, if nobody else had ever woken the queue (interval stabbing). Equal
-    /// to `wakes` where each wake-up comes just at
-    /// [`next_wake`](TimerQueue::next_wake).
+    /// The fewest wake-ups that could have served the same timers, each in its window, without any
+    /// other wake-up of the queue (interval stabbing). Equal to `wakes` where each wake-up comes
+    /// just at [`next_wake`](TimerQueue::next_wake).
     pub fewest: u64,
     /// Timers served.
     pub served: u64,
@@ -255,8 +253,8 @@ impl<T> TimerQueue<T> {
         self.exact.first().map(|node| Time::from_ns(node.at))
     }
 
-    /// Serves all timers whose window has opened by `now`, in the order in which
-    /// they opened. What the iterator is not asked for goes on waiting.
+    /// Serves all timers whose window has opened by `now`, in the order in which they opened.
+    /// Timers that are not taken from the iterator keep waiting.
     pub fn advance(&mut self, now: Time) -> Advance<'_, T> {
         Advance { queue: self, now }
     }
@@ -346,8 +344,8 @@ impl<T> Iterator for Advance<'_, T> {
 #[derive(Clone, Debug)]
 struct Books {
     counts: Counts,
-    /// When the queue was advanced last, and from when on a timer that is served
-    /// now can have been there: it was not when the queue was advanced before.
+    /// When the queue was advanced last, and since when a timer that is served now can have been
+    /// there: not at the previous advance.
     now: Option<Time>,
     since: Time,
     was_due: bool,

@@ -60,13 +60,13 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 ///
 /// # Accuracy
 ///
-/// Late by more than a microsecond where the system, the runtime, or another task
-/// takes longer than usual to let this one run, or longer than the budget. While a
-/// task spins, no other runs on its thread of the runtime.
+/// Late by more than a microsecond where the system, the runtime, or another task delays this one,
+/// or delays it for longer than the budget. While a task spins, no other runs on its thread of the
+/// runtime.
 ///
-/// A sleep whose deadline has passed, or is too near to wait for, is ready when it is
-/// polled first. Where that goes on for 100 us, the next one lets other tasks run
-/// before: a task that is always late does not keep them from running.
+/// A sleep whose deadline has passed, or is too near to wait for, is ready at the first poll.
+/// After 100 us of such sleeps the next one lets other tasks run first. A task that is always late
+/// thus does not keep them from running.
 ///
 /// # Many sleeps
 ///
@@ -85,16 +85,15 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 ///
 /// # Under tokio's clock
 ///
-/// With the feature `tokio`, in a runtime whose clock is
-/// [paused](https://docs.rs/tokio/latest/tokio/time/fn.pause.html) or was,
-/// [`sleep`] counts from tokio's instant, and a sleep is tokio's own: it is ready
-/// when tokio's clock shows the deadline, and that clock advances to it by itself.
-/// The clock is looked at when the sleep is polled first.
+/// The feature `tokio` concerns a runtime whose clock is or was
+/// [paused](https://docs.rs/tokio/latest/tokio/time/fn.pause.html). There [`sleep`] counts from
+/// tokio's instant, and a sleep is tokio's own. It is ready when tokio's clock shows the deadline,
+/// and that clock advances to it by itself. The clock is checked when the sleep is polled first.
 ///
 /// # On a clock of the thread's
 ///
-/// On a thread that runs in [`punctual::with_clock`], [`sleep`] counts from that clock, and a
-/// sleep that is polled there ends when that clock shows the deadline. It is woken its whole
+/// On a thread that runs in [`punctual::with_clock`], [`sleep`] counts from that clock. A sleep
+/// that is polled there ends when that clock shows the deadline. It is woken its whole
 /// [budget](Self::budget) ahead. In a test on the virtual computer of punctual-virtual, run the
 /// task with `VirtualClock::block_on`; under other executors a sleep panics there.
 ///
@@ -141,8 +140,8 @@ thread_local! {
     static READY_SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// Whether sleeps of this thread have been ready at once for so long that other tasks
-/// are to run.
+/// Whether sleeps of this thread have been ready at once for long enough that other tasks should
+/// run.
 fn hogs(now: Instant) -> bool {
     let since = READY_SINCE.take();
     let hogs = since.is_some_and(|since| now.saturating_duration_since(since) > SPIN);
@@ -256,8 +255,8 @@ impl Sleep {
         }
     }
 
-    /// Forgets what a thread of the parent was asked for: it may have held its lock
-    /// at the fork, and holds it here for ever then.
+    /// Forgets the requests to a thread of the parent. It may have held its lock at the fork, and
+    /// then holds it here for ever.
     fn forget_parents(&mut self) {
         let is_parents = |(process, _): &mut (u32, Share)| *process != process::id();
         if let Some(share) = self.share.take_if(is_parents) {
@@ -310,8 +309,8 @@ impl Sleep {
             if ask.timers.set_waker(ask.key, waker) {
                 return Poll::Pending;
             }
-            // The thread took the timer out after `now` was read, and woke the waker
-            // of an earlier poll: nobody would wake this one.
+            // The thread took the timer out after `now` was read, and woke the waker of an earlier
+            // poll: this one would never be woken.
             now = Instant::now();
         }
         LEAD.learn(now.saturating_duration_since(ask.wake_at));

@@ -38,14 +38,13 @@ use crate::window::{Grid, Window};
 /// serves the others.
 ///
 /// The same holds where a function is dropped without being called, and a value that it holds
-/// panics: in [`cancel`](Self::cancel), [`shutdown`](Self::shutdown), a call after that, or with
-/// the last handle. Neither the caller nor the other functions are affected.
+/// panics. That can be in [`cancel`](Self::cancel), [`shutdown`](Self::shutdown), a call after
+/// that, or with the last handle. Neither the caller nor the other functions are affected.
 ///
 /// # Fork
 ///
-/// A child process has no such thread: timers that it inherits are never served
-/// there, and may not even be touched if another thread of the parent did just
-/// then. It makes its own.
+/// A child process has no such thread. Timers that it inherits are never served there. They may
+/// not even be touched if another thread of the parent did just then. It makes its own.
 ///
 /// # Examples
 ///
@@ -142,9 +141,9 @@ impl Timers {
         self.call_within(deadline, Duration::ZERO, function)
     }
 
-    /// Calls `function` at `earliest`, or up to `tolerance` later when the thread is
-    /// awake anyway, with how late it is after that. What may wait costs less: timers
-    /// with a tolerance share wake-ups, and are not spun for.
+    /// Calls `function` at `earliest`, or up to `tolerance` later when the thread is awake anyway,
+    /// with its lateness after that. A tolerance makes timers cheaper: they share wake-ups, and
+    /// are not spun for.
     ///
     /// The thread aims at the end of the tolerance less what it is usually late by,
     /// which it learns.
@@ -336,9 +335,8 @@ impl Builder {
         self
     }
 
-    /// Wakes for timers with a tolerance at the instants of `grid`, counted from the
-    /// beginning of 1970 on the system's clock as it is now: so do other
-    /// programs.
+    /// Wakes for timers with a tolerance at the instants of `grid`, counted from the beginning of
+    /// 1970 on the system's clock as it is now. Other programs do the same.
     pub fn grid(mut self, grid: Grid) -> Self {
         self.grid = Some(grid);
         self

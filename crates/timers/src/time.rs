@@ -1,8 +1,8 @@
 use std::ops::{Add, Sub};
 use std::time::{Duration, Instant};
 
-/// An instant, as nanoseconds since an epoch that whoever drives the queue chooses:
-/// 584 years of them. Arithmetic saturates.
+/// An instant, as nanoseconds since an epoch that the owner of the queue chooses: 584 years of
+/// them. Arithmetic saturates.
 ///
 /// # Examples
 ///
@@ -97,8 +97,8 @@ pub(crate) fn ns(length: Duration) -> u64 {
     u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The time on the clock that durations are counted on: tokio's in a runtime whose clock was
-/// paused, that of the thread if it has one, else the standard library's.
+/// The time on the clock that durations are counted on. That is tokio's in a runtime whose clock
+/// was paused, the thread's if it has one, else the standard library's.
 pub(crate) fn now() -> Instant {
     #[cfg(feature = "tokio")]
     if let Some(now) = tokio() {

@@ -61,14 +61,12 @@ impl From<Time> for Window {
 /// Instants that programs which know nothing of each other prefer to wake at, so
 /// that they wake the machine together.
 ///
-/// A queue with a grid wakes for a timer at the last of these instants in its
-/// window, if there is one, instead of at the window's end. Exact timers know no
-/// grid.
+/// A queue with a grid wakes for a timer at the last of these instants in its window, if there is
+/// one. Otherwise it wakes at the window's end. Exact timers know no grid.
 ///
-/// Programs of one machine share their instants if they have the same period and
-/// seed, and count time from the same epoch. The seed is to differ between
-/// machines, so that a whole site does not ask one server at the same instant: a
-/// hash of the machine's name, or its address.
+/// Programs of one machine share their instants if they have the same period and seed, and count
+/// time from the same epoch. The seed should differ between machines, so that a whole site does
+/// not call one server at the same instant. A hash of the machine's name or address will do.
 ///
 /// # Examples
 ///

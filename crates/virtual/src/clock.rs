@@ -15,11 +15,10 @@ use crate::turns::{Error, Turns};
 /// ask the clock, or the waiter.
 ///
 /// # Panics
-/// All that takes virtual time panics where that cannot go on: on a thread that the
-/// computer did not start; when each thread waits for another to end; when
-/// a thread has not come back to the clock for a minute of real time, as it waits for a lock or
-/// a channel that another one of them is to give it.
-#[derive(Clone, Debug)]
+/// All calls that take virtual time panic if time cannot pass. Examples are a call on a thread
+/// that the computer did not start, and threads that all wait for each other's end. Another is a
+/// thread that has not come back to the clock for a minute of real time, as it waits for another
+/// one's lock or channel.
 pub struct VirtualClock {
     turns: Arc<Turns>,
     sleep: Method,
@@ -128,9 +127,9 @@ impl VirtualClock {
         Waiter::builder().clock(self.clone())
     }
 
-    /// Runs a task in virtual time: its [`punctual_timers`] sleeps, intervals and timeouts take
-    /// virtual time, as does what it waits for from other threads of the computer. Returns what
-    /// the task does.
+    /// Runs a task in virtual time. Its [`punctual_timers`] sleeps, intervals and timeouts take
+    /// virtual time, and so do its waits for other threads of the computer. Returns the result of
+    /// the task.
     ///
     /// Sleeps of one task run beside each other, as in `join!` and `select!`. Each spins its
     /// whole budget, 100 us by default.

@@ -34,9 +34,9 @@ pub struct Computer {
 }
 
 impl Computer {
-    /// One after a model as `punctual simulate --on` takes it, with its parameters:
-    /// `windows-11`, `linux,slack=1us,cpus=2`; but for `recorded`, which is a file. `punctual
-    /// simulate --list` prints all.
+    /// A computer after a model as `punctual simulate --on` takes it, with its parameters:
+    /// `windows-11`, `linux,slack=1us,cpus=2`. `recorded`, which is a file, is the exception.
+    /// `punctual simulate --list` prints all.
     ///
     /// # Errors
     /// There is no such model, or it has no such parameter; the error says which there are.

@@ -17,8 +17,8 @@ pub struct Scope<'scope, 'env> {
 }
 
 impl<'scope> Scope<'scope, '_> {
-    /// Starts a thread, which has its first turn when virtual time has a CPU for it. What it
-    /// is to use of its surroundings it may borrow; a clone of the scope lets it start others.
+    /// Starts a thread, which has its first turn when virtual time has a CPU for it. It may borrow
+    /// from its surroundings; a clone of the scope lets it start others.
     ///
     /// # Panics
     /// If the real system cannot start a thread.

@@ -11,13 +11,13 @@ use punctual::Cancel;
 use punctual_core::{Nanos, Tick};
 use punctual_sim::{Doing, Hosted, SimClock};
 
-/// After so many readings of the clock in one turn each of them ends the turn: a loop that
-/// waits by reading the clock comes to its end.
+/// After so many readings of the clock in one turn each of them ends the turn. A loop that waits
+/// by reading the clock thus ends.
 const READS: u32 = 8;
 /// A thread is given up that has had its turn for so many [`LOOK`]s, a minute.
 const PATIENCE: u32 = 60;
-/// How often one that waits for its turn looks whether that is handed on at all: a
-/// process that is stopped, as by a debugger, loses one look.
+/// How often a waiting thread checks whether turns are handed on at all. A process that is
+/// stopped, as by a debugger, loses one check.
 const LOOK: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 1_000 });
 
 const STOPPED: &str =
@@ -39,10 +39,10 @@ struct State {
     hosted: Hosted,
     turn: usize,
     /// How often the clock was read since another thread may have had a turn, and how many of
-    /// these readings are still to take their time.
+    /// these readings still have to be charged.
     reads: u32,
     unpaid: u32,
-    /// Counts turns, whoever has them.
+    /// Counts turns, of any thread.
     turns: u64,
     /// The threads that are real, by their numbers on the computer.
     threads: Vec<(usize, Thread)>,
@@ -51,7 +51,7 @@ struct State {
     stopped: Option<Stopped>,
 }
 
-/// Why nobody has a turn any more.
+/// Why no thread has a turn any more.
 enum Stopped {
     /// The thread that started others panicked: these end without a word of their own.
     ByPanic,
@@ -163,7 +163,7 @@ impl Turns {
         state.hosted.cpu_time(me)
     }
 
-    /// A thread has been started on the computer, and comes to be a real one.
+    /// A thread has been started on the computer, and becomes a real one.
     pub(crate) fn spawn(&self) -> usize {
         self.lock().hosted.spawn("")
     }

@@ -27,7 +27,7 @@ fn computer(model: &str) -> Computer {
     Computer::named(model).unwrap()
 }
 
-/// A loop as somebody might have written it: polls every millisecond, for a second.
+/// A typical loop: polls every millisecond, for a second.
 fn polls(clock: &VirtualClock) -> u32 {
     let (start, mut n) = (clock.now(), 0);
     while clock.now() - start < SECOND {

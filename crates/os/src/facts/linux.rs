@@ -95,7 +95,7 @@ pub fn kernel_config() -> Option<String> {
     read(&format!("/boot/config-{release}")).or_else(own_config)
 }
 
-/// gunzip stands in for a library, which whoever waits would compile as well.
+/// gunzip stands in for a library, which users of the waits would compile as well.
 fn own_config() -> Option<String> {
     let packed = fs::File::open("/proc/config.gz").ok()?;
     let mut gunzip = Command::new("gunzip");
@@ -158,8 +158,8 @@ fn halt_poll() -> Option<Nanos> {
     Some(Nanos::new(ns))
 }
 
-/// How the kernel preempts now: as its build line says where that leaves no choice, as debugfs says,
-/// which only root can read, else as it was started, else as it was built.
+/// The present mode of preemption. Its source is the build line where that leaves no choice, else
+/// debugfs (root only), the boot line, or the build.
 fn preemption_mode() -> Option<String> {
     let version = read("/proc/sys/kernel/version").and_then(|text| preemption(&text));
     let chosen = || read("/sys/kernel/debug/sched/preempt").and_then(|modes| in_brackets(&modes));
@@ -328,8 +328,8 @@ pub(crate) fn busy() -> Option<Nanos> {
     Some(cpus.iter().fold(Nanos::ZERO, |sum, cpu| sum + cpu.busy))
 }
 
-/// Columns of a CPU in which it did something, besides [`IDLE`] and
-/// [`IOWAIT`]: user, nice, system, irq, softirq. What a guest used is in user.
+/// Columns of a CPU in which it did something, besides [`IDLE`] and [`IOWAIT`]: user, nice,
+/// system, irq, softirq. The time of guests is in user.
 const BUSY: [usize; 5] = [0, 1, 2, 5, 6];
 
 fn cpu_uses(stat: &str, tick: Nanos) -> Vec<CpuUse> {

@@ -154,9 +154,8 @@ pub fn stolen_fraction() -> Option<f64> {
 /// Where the time of CPUs went since boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuTimes {
-    /// The time they were idle. What is missing from the time that passed was
-    /// used: by threads, by interrupts and the way out of idle states, which
-    /// the CPU time of a thread leaves out, and by the hypervisor.
+    /// The time they were idle. Threads, interrupts, exits from idle states and the hypervisor
+    /// used the rest of the elapsed time. The CPU time of threads leaves out interrupts and exits.
     pub idle: Nanos,
     /// The time the hypervisor ran something else while they had work, as
     /// far as the hypervisor chooses to tell.
@@ -211,7 +210,7 @@ pub struct Counters {
     pub idle_states: Vec<IdleState>,
 }
 
-/// Where the time of a CPU went. What the hypervisor took is neither.
+/// Where the time of a CPU went. The hypervisor's part is neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuUse {
     /// Its number.

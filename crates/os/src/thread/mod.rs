@@ -59,11 +59,11 @@ pub struct Switches {
 /// thread, so naps look cheaper than they are.
 ///
 /// # Platform notes
-/// Unix: `CLOCK_THREAD_CPUTIME_ID`, exact. Windows: `QueryThreadCycleTime`
-/// divided by a cycle rate that is measured once, in the first call, for a few
-/// milliseconds; if that does not count, `GetThreadTimes`, whose step is a timer
-/// tick of up to 15.6 ms; if that does not count either, nothing. What counts is
-/// found out by trying: Wine 8 has `GetThreadTimes` alone, in steps of 10 ms.
+/// Unix: `CLOCK_THREAD_CPUTIME_ID`, exact. Windows: `QueryThreadCycleTime` divided by a cycle rate
+/// that is measured once, in the first call, for a few milliseconds. If that does not count,
+/// `GetThreadTimes`, whose step is a timer tick of up to 15.6 ms; if that does not count either,
+/// nothing. Trying finds out which one counts: Wine 8 has `GetThreadTimes` alone, in steps of 10
+/// ms.
 pub fn cpu_time() -> Option<CpuTime> {
     #[cfg(windows)]
     return platform::cpu_time();
@@ -159,8 +159,8 @@ pub fn set_slice(slice: Nanos) -> Result<(), Error> {
     }
 }
 
-/// Gives the calling thread a scheduling policy, and its nice value stays. Linux: `sched_setattr`. What a thread with
-/// a reservation creates is at `SCHED_OTHER`.
+/// Gives the calling thread a scheduling policy, and its nice value stays. Linux: `sched_setattr`.
+/// Threads created by a thread with a reservation are at `SCHED_OTHER`.
 ///
 /// # Errors
 /// Unsupported elsewhere. Permission for a real-time policy without `ulimit -r`. Range where the kernel does not

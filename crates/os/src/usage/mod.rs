@@ -169,8 +169,8 @@ pub fn of_child(child: &Child) -> Option<Usage> {
     }
 }
 
-/// CPU time of everything that ran on this computer, on all its CPUs together;
-/// `None` where the system does not tell. What a hypervisor took is not in it.
+/// CPU time of everything that ran on this computer, on all its CPUs together; `None` where the
+/// system does not tell. The hypervisor's time is not in it.
 ///
 /// # Accuracy
 /// Linux: `/proc/stat`, in steps of 10 ms for each CPU. Windows: ticks, of up to

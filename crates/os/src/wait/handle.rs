@@ -71,7 +71,7 @@ mod tests {
 
     static TRIED: AtomicU32 = AtomicU32::new(0);
 
-    /// A call whose handle nobody gets.
+    /// A call whose handle cannot be made.
     struct Withheld;
 
     impl Call for Withheld {

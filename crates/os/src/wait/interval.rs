@@ -93,7 +93,7 @@ impl IntervalTimer {
         if descriptor < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the descriptor was made just now and nobody else owns it.
+        // SAFETY: the descriptor was made just now and has no other owner.
         let notice_fd = unsafe { OwnedFd::from_raw_fd(descriptor) };
         // SAFETY: an all-zero sigaction is valid, and the handler calls only what a handler may call.
         let before = unsafe {

@@ -124,7 +124,7 @@ impl Call for Epoll {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the descriptor was made just now and nobody else owns it.
+        // SAFETY: the descriptor was made just now and has no other owner.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
@@ -154,7 +154,7 @@ impl Call for Timerfd {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the descriptor was made just now and nobody else owns it.
+        // SAFETY: the descriptor was made just now and has no other owner.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
@@ -310,7 +310,7 @@ impl PosixTimer {
 
 impl Drop for TimerId {
     fn drop(&mut self) {
-        // SAFETY: nobody else has this timer, and it is not used again.
+        // SAFETY: this timer has no other owner, and it is not used again.
         unsafe { libc::timer_delete(self.0) };
     }
 }
@@ -344,8 +344,9 @@ fn signals() -> sigset_t {
     }
 }
 
-/// A receive with `SO_RCVTIMEO`, from a socket that nobody sends to. A pair: what is to come from the second to the first. Local ones,
-/// which need no network and count their timeouts like those of the network.
+/// A receive with `SO_RCVTIMEO`, from a socket without a sender. A pair: a message would go from
+/// the second to the first. Local ones, which need no network and count their timeouts like those
+/// of the network.
 #[derive(Debug)]
 struct SocketTimeout {
     receiver: UnixDatagram,

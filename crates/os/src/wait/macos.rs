@@ -94,7 +94,7 @@ impl Call for Kevent {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the descriptor was made just now and nobody else owns it.
+        // SAFETY: the descriptor was made just now and has no other owner.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
@@ -118,9 +118,8 @@ impl Kevent {
     /// one.
     fn call(&self, change: &kevent64_s, events: &mut [kevent64_s]) -> io::Result<()> {
         let room = libc::c_int::from(!events.is_empty());
-        // SAFETY: the descriptor is open as long as `self` lives, there is one
-        // change, there is room for as many events as stated, and the null
-        // pointer says that there is no timeout.
+        // SAFETY: the descriptor is open as long as `self` lives, there is one change, and there
+        // is room for the stated number of events. The null pointer means no timeout.
         let count = unsafe {
             libc::kevent64(
                 self.0.as_raw_fd(),

@@ -11,8 +11,8 @@
 //! A condition variable, `std::thread::sleep` and offering the CPU can be asked
 //! for by name everywhere, to compare with.
 //!
-//! A platform has one file with its calls; those of several systems of Unix are in
-//! `posix`. What a [`Sleeper`] promises is said once, in its own file.
+//! A platform has one file with its calls; those of several systems of Unix are in `posix`. The
+//! guarantees of a [`Sleeper`] are stated once, in its own file.
 //!
 //! Times are rounded up to the unit of a call, so that it is not asked for less
 //! than the limit.
@@ -125,7 +125,7 @@ impl Calls {
     }
 }
 
-/// One that nobody notifies.
+/// An event that is never notified.
 #[derive(Debug, Default)]
 struct ConditionVariable {
     mutex: Mutex<()>,

@@ -88,9 +88,9 @@ pub(super) fn poll(limit: Limit<Host>) -> Reason {
     }
 }
 
-/// `clock_nanosleep` on the monotonic clock, relative to now for a length, and with `TIMER_ABSTIME` for an
-/// instant: an absolute sleep that a signal interrupts is asked for again
-/// without arithmetic, so that the error does not add up.
+/// `clock_nanosleep` on the monotonic clock, relative to now for a length, and with
+/// `TIMER_ABSTIME` for an instant. An absolute sleep that a signal interrupts is repeated without
+/// arithmetic, so that the error does not add up.
 #[cfg(not(target_os = "macos"))]
 pub(super) fn clock_nanosleep(limit: Limit<Host>) -> Reason {
     let (flags, ns) = match limit {

@@ -18,10 +18,10 @@ const LOOK: Nanos = Nanos::from_ms(10);
 /// first block that needs it.
 ///
 /// # Accuracy
-/// A block ends when the system says so: late by the slack, grid or coalescing
-/// of the system, and on Windows possibly early on [`clock`], because its
-/// timers run on another one (rust#151407). Whoever needs the deadline reads
-/// the clock after each block, which is what [`punctual_core::drive`] does.
+/// A block ends when the system says so. It is late by the slack, grid or coalescing of the
+/// system. On Windows it may be early on [`clock`], because the timers run on another clock
+/// (rust#151407). A caller that needs the deadline reads the clock after each block, as
+/// [`punctual_core::drive`] does.
 ///
 /// # Errors
 /// Waiting does not fail. If a call is refused, or does not exist here, the
@@ -51,9 +51,8 @@ impl Sleeper {
         }
     }
 
-    /// A waiter whose steps may also end by one of `events`, and all end when
-    /// the events are closed, after a second at the latest: no call asks for
-    /// more than that at once.
+    /// A waiter whose steps may also end by one of `events`. All end when the events are closed,
+    /// after a second at the latest: no call blocks for longer at once.
     pub fn with_events(events: Events) -> Self {
         Self {
             events: Some(events),
@@ -68,9 +67,9 @@ impl Sleeper {
         self.signalled.take()
     }
 
-    /// Makes the handle that `method` needs, and returns the call that blocks
-    /// will use: for [`Method::Sleep`] and [`Method::Timer`] the one that this
-    /// system has under that name, for any other method that method itself.
+    /// Makes the handle that `method` needs, and returns the call that blocks will use. That is
+    /// the method itself. For [`Method::Sleep`] and [`Method::Timer`] it is this system's call of
+    /// that name.
     ///
     /// # Errors
     /// Unsupported, naming the calls there are, when this system does not have
@@ -87,8 +86,8 @@ impl Sleeper {
 
     /// Blocks until the event, the limit, or the end of the experiment.
     ///
-    /// Only a condition variable can wait for a signal of another thread and
-    /// for a time at once on every system, so the method does not matter here.
+    /// Only a condition variable can wait for another thread's signal and for a time at once on
+    /// every system. The method does not matter here.
     fn block_or(&mut self, event: Event, limit: Limit<Host>) -> Reason {
         let length = limit.length(clock::now());
         let taken = (self.events.as_ref()).and_then(|events| events.wait(event, Some(length)));
@@ -151,9 +150,8 @@ impl Carrier<Host> for Sleeper {
 
     /// Spins as waits of the library do; see [`crowd::spin_until`].
     ///
-    /// While an event could end it, it looks at the event between any two
-    /// readings of the clock, with the pause hint only: a timed wait
-    /// instruction would not see the signal.
+    /// While an event could end it, it checks the event between any two readings of the clock,
+    /// with the pause hint only. A timed wait instruction would not see the signal.
     #[inline]
     fn spin(&mut self, until: Tick, or: Option<Event>) -> (Tick, Reason) {
         let Some(events) = &self.events else {

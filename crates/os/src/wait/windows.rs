@@ -112,7 +112,7 @@ fn offer() -> Reason {
     Reason::Ran
 }
 
-/// `WaitForSingleObject` on an event that nobody sets, with a timeout in whole milliseconds.
+/// `WaitForSingleObject` on an event that is never set, with a timeout in whole milliseconds.
 #[derive(Debug)]
 struct SingleObject(OwnedHandle);
 
@@ -199,8 +199,8 @@ fn prepare_messages() {
 /// (`USER_TIMER_MINIMUM`).
 fn message_timer(limit: Limit<Host>) -> Reason {
     let ms = whole_ms(limit.length(clock::now()));
-    // SAFETY: no window and no function to call: the message comes to this
-    // thread, under the number that the system chooses.
+    // SAFETY: no window and no function to call. The message goes to this thread, under the number
+    // that the system chooses.
     let timer = unsafe { SetTimer(null_mut(), 0, ms, None) };
     if timer == 0 {
         return refused(limit);

@@ -183,8 +183,8 @@ impl Comparison {
         }
     }
 
-    /// Adds what others have published of the same, of the OS of one of the runs
-    /// or of every OS: of waits, and those `more` that are of another product.
+    /// Adds published figures of the same things, for the OS of one of the runs or for every OS.
+    /// They are those of waits, and `more` of another product.
     pub fn beside_published(mut self, every_os: bool, more: &'static [Published]) -> Self {
         let families: Vec<_> = self.columns.iter().filter_map(Column::family).collect();
         let figures = published::all().chain(more);

@@ -10,11 +10,11 @@ use crate::interval::Interval;
 use crate::late::percentile;
 use crate::punctuality::Punctuality;
 
-/// Ratios up to this are of no account. So much do numbers of one machine differ
-/// from run to run with nothing changed, whatever their rounds say: of the numbers
-/// of 66 pairs of runs of `measure --quick` on a busy machine, within two minutes, 3.3 %
-/// had intervals that did not overlap, and 0.8 % had some that lay further apart
-/// than that. On a quiet one it is 0.4 % of 20 pairs (`runs/2026-11-22-epyc-kvm-2cpu`).
+/// Ratios up to this are of no account. Numbers of one machine differ by that from run to run with
+/// nothing changed, whatever their rounds say. In 66 pairs of runs of `measure --quick` on a busy
+/// machine, within two minutes, 3.3 % of the numbers had intervals that did not overlap. 0.8 % had
+/// intervals further apart than this. On a quiet one it is 0.4 % of 20 pairs
+/// (`runs/2026-11-22-epyc-kvm-2cpu`).
 pub const MARGIN: f64 = 1.1;
 
 /// The ends of an interval.
@@ -28,10 +28,9 @@ pub struct Bounds {
 
 /// How many times as much as the first run's.
 ///
-/// The interval reaches from the lower end over the other's upper end to the
-/// upper end over the other's lower end. It holds the true ratio whenever both
-/// intervals hold their values: with at least 90 %, whatever the runs have in
-/// common, and with about 95 % or more where they are independent. (Rounds of
+/// The interval reaches from the lower end over the other's upper end to the upper end over the
+/// other's lower end. It holds the true ratio whenever both intervals hold their values. That is
+/// at least 90 % for any two runs, and about 95 % or more where they are independent. (Rounds of
 /// different runs happened at different times; there is nothing to pair.)
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ratio {
@@ -119,11 +118,10 @@ const ROUNDS_MIN: usize = 6;
 /// A number with its interval of 95 %, which follows from six rounds or more
 /// and assumes nothing about how their values are distributed.
 ///
-/// Samples of one round do not tell how far the next round, or run, is from it:
-/// an interval from their order alone is many times too narrow. Thus a percentile
-/// has one from the same percentile of each round, if each round has that (its
-/// median, however few its samples are), and everything else from the values
-/// of rounds too.
+/// Samples of one round do not tell how far the next round, or run, is from it. An interval from
+/// their order alone is many times too narrow. A percentile has one from the same percentile of
+/// each round, if each round has that (its median, however few its samples are). Everything else
+/// has one from the values of rounds too.
 ///
 /// An interval is widened where it does not hold its own value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -2,8 +2,8 @@
 
 use serde::{Serialize, Serializer};
 
-/// One number of a row: what it is called, what it is counted in, and which end of it is
-/// better. Those of waits are here; every other product has its own.
+/// One number of a row: its name, its unit, and which end of it is better. The metrics of waits
+/// are here; every other product has its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Metric {
     /// Where it stands among those of the same row.

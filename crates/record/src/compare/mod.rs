@@ -26,8 +26,8 @@ use serde_json::Value;
 /// A result in a [`Run`](crate::Run): what is known of one subject in one experiment.
 ///
 /// Each product has rows of its own, for waiting [`Measurement`](crate::Measurement).
-/// All that [`compare`](self) knows of them is what they say here, so Runs
-/// of several products can be compared at once, as rows of an enum.
+/// [`compare`](self) knows only this trait of them, so Runs of several products can be compared at
+/// once, as rows of an enum.
 pub trait RunRow: Clone + Debug + PartialEq + Serialize + DeserializeOwned {
     /// The parts of a Run of such rows beside the rows.
     type Beside: Clone + Debug + Default + PartialEq + Serialize + DeserializeOwned;
@@ -50,8 +50,7 @@ pub trait RunRow: Clone + Debug + PartialEq + Serialize + DeserializeOwned {
     /// The model it was simulated on, where it says so.
     fn on(&self) -> Option<&str>;
 
-    /// The numbers of rows of the same thing, at least one, all together: each a
-    /// [`Metric`], which has a name, a unit and a better end,
-    /// with the interval that follows from its rounds.
+    /// The numbers of one or more rows of the same thing, all together. Each is a [`Metric`],
+    /// which has a name, a unit and a better end, with the interval of its rounds.
     fn cell(rows: &[&Self]) -> Cell;
 }

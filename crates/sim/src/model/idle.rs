@@ -50,8 +50,8 @@ pub(crate) struct Power {
     pub(crate) idle: Vec<u64>,
 }
 
-/// How a table of one's own is written, as the parameter `table` of Linux's intel_idle is but for
-/// the comma, which separates parameters.
+/// The format of a table of one's own. It is that of the parameter `table` of Linux's intel_idle
+/// except for the comma, which separates parameters.
 pub(super) const SYNTAX: &str = "NAME:EXIT_US:RESIDENCY_US/...";
 
 const STATES: usize = 16;

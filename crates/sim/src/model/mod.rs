@@ -50,7 +50,7 @@ pub struct Model {
 pub struct Costs {
     /// One reading of the clock. It is never zero, so that a spin gets on.
     pub read: Nanos,
-    /// Offering the CPU when nobody wants it.
+    /// Offering the CPU when no other thread wants it.
     pub yielding: Nanos,
     /// A blocking call: entering it, switching away and back. It is spent when
     /// the thread is back on its CPU, as the end of `wake`. Where a recording
@@ -121,8 +121,7 @@ enum AnyRule {
 const READ: Nanos = Nanos::new(31);
 const LINUX_YIELD: Nanos = Nanos::new(184);
 
-/// `Sleep(0)` took 2 to 3 us when nobody else wanted the CPU
-/// (thread-scheduling article).
+/// `Sleep(0)` took 2 to 3 us when no other thread wanted the CPU (thread-scheduling article).
 const WINDOWS_YIELD: Nanos = Nanos::new(2_500);
 
 impl Model {
@@ -253,10 +252,9 @@ impl Model {
         Ok(Self { what, ..model })
     }
 
-    /// A machine with the calls of a recording of naps, `banks`: each nap is
-    /// late by what such a nap was on a real computer, which gives the machine
-    /// its name, and is charged what it cost there. `sleep` and `timer` are the
-    /// calls that these names stand for there.
+    /// A machine with the calls of a recording of naps, `banks`. Each nap has the lateness and the
+    /// cost of such a nap on a real computer, which gives the machine its name. `sleep` and
+    /// `timer` are the calls that these names stand for there.
     ///
     /// # Errors
     /// A bank is empty or there twice, or the recording lacks one of those two
@@ -301,8 +299,8 @@ impl Model {
         self
     }
 
-    /// This model with a clock that stands still from each instant of `frozen`,
-    /// counted from the beginning of an experiment, for as long, and then goes on as if it never had. In order of time.
+    /// This model with a clock that stands still at times. `frozen` has the start of each
+    /// standstill, from the beginning of an experiment, and its length, in order of time.
     #[must_use]
     pub fn with_frozen_clock(mut self, frozen: &[(Nanos, Nanos)]) -> Self {
         self.frozen = spans(frozen);

@@ -88,11 +88,11 @@ impl fmt::Display for Domain {
 pub enum Confidence {
     /// Documented by the vendor, or read in the vendor's open source.
     A,
-    /// Measured by somebody, and consistent with another source.
+    /// Measured by others, and consistent with another source.
     B,
     /// One measurement, or an inference from numbers.
     C,
-    /// Weak: nobody has verified it.
+    /// Weak: not verified.
     D,
 }
 

@@ -7,9 +7,9 @@ use crate::random::Random;
 /// The probability that the scheduler steals one more whole period.
 const STEAL_PERCENT: u64 = 5;
 
-/// The fake OS sleep with which the accurate-sleep article (2022) tests
-/// robustness: the length asked for, then a random part of a scheduler period,
-/// then more whole periods with probability 0.05 each.
+/// The fake OS sleep with which the accurate-sleep article (2022) tests robustness. It lasts the
+/// length asked for, a random part of a scheduler period, and more whole periods with probability
+/// 0.05 each.
 ///
 /// The article's fake spins through all that; here the thread is asleep.
 #[derive(Clone, Debug)]

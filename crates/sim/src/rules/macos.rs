@@ -13,21 +13,20 @@ use crate::timers::Timers;
 
 /// macOS timers, which are coalesced by the class of the thread that waits.
 ///
-/// A timer may go off from its deadline on and for its slop after: a part of
-/// the length asked for, up to a cap, both after the class of the thread
-/// (XNU, osfmk/arm/arm_timer.c and osfmk/kern/timer_call.c). A computer whose
-/// user is idle adds up to the same again. Any timer interrupt of the CPU
-/// inside the window will do, so a timer that is alone goes off at the late
-/// edge: 25 % late in an ordinary thread, up to 5 ms. A leeway that the caller
-/// gives replaces the slop if it is larger; `mach_wait_until` itself gives
-/// none.
+/// A timer may fire from its deadline on and for its slop after that. The slop is a part of the
+/// length asked for, up to a cap, both by the class of the thread (XNU, osfmk/arm/arm_timer.c and
+/// osfmk/kern/timer_call.c). A computer whose user is idle adds up to the same again. Any timer
+/// interrupt of the CPU inside the window will do. A timer that is alone fires at the late edge:
+/// 25 % late in an ordinary thread, up to 5 ms. A leeway that the caller gives replaces the slop
+/// if it is larger; `mach_wait_until` itself gives none.
 ///
-/// Neither do the other calls, and all have the urgency of an ordinary wait of a
-/// program: `select` (`selprocess`, bsd/kern/sys_generic.c), a condition variable
-/// (`psynch_wait_prepare`, bsd/pthread/pthread_shims.c), a timer of `kevent`
-/// (`filt_timerarm`, bsd/kern/kern_event.c), and the semaphore (osfmk/kern/
-/// sync_sema.c) in which `nanosleep` and `usleep` wait. That these two do, and
-/// that `poll` waits as `kevent` does, is confidence C.
+/// Neither do the other calls, and all have the urgency of an ordinary wait of a program:
+///
+/// - `select` (`selprocess`, bsd/kern/sys_generic.c);
+/// - a condition variable (`psynch_wait_prepare`, bsd/pthread/pthread_shims.c);
+/// - a timer of `kevent` (`filt_timerarm`, bsd/kern/kern_event.c), and `poll`, which waits as
+/// `kevent` does (confidence C);
+/// - the semaphore (osfmk/kern/sync_sema.c) of `nanosleep` and `usleep` (confidence C).
 ///
 /// An idle CPU has no tick, and a busy one has only the end of a quantum. But no Mac is alone:
 /// other programs and devices interrupt its CPUs, now and then inside the window of a timer
@@ -37,22 +36,21 @@ use crate::timers::Timers;
 /// The class follows from the QoS of the thread (`thread_qos_policy_params`, osfmk/kern/
 /// thread_policy.c). A thread that a program starts and whose QoS it leaves alone is `LEGACY`:
 /// tier 1, 25 %. The first thread of an app is user-interactive (`task_compute_main_thread_qos`,
-/// osfmk/kern/task_policy.c): tier 0, 12.5 %. Here a process that has a window is an app. What is
-/// started from an app, such as the programs of a terminal, inherits that (`task_policy_create`);
+/// osfmk/kern/task_policy.c): tier 0, 12.5 %. Here a process that has a window is an app. A
+/// program started from an app, such as one in a terminal, inherits that (`task_policy_create`);
 /// here its first thread says so itself, with `Priority::Interactive`.
 ///
-/// A process that nobody sees or hears naps (App Nap): all its timers are of the class that
-/// `app_nap` says, and its threads matter no more than `MAXPRI_SUPPRESSED` (XNU, osfmk/kern/
-/// sched.h). The system decides that by more than what is seen and heard, and not at once
-/// (Apple, Energy Efficiency Guide for Mac Apps, "Extend App Nap"); here it does at once.
-/// Its timers have a queue of their own, which the interrupts by others do not look at:
-/// `nap_look` says how often somebody does. That there is such a queue is inferred from how late
-/// they were measured (confidence C).
+/// A process that is neither visible nor audible naps (App Nap). All its timers have the class
+/// that `app_nap` says, and its threads matter no more than `MAXPRI_SUPPRESSED` (XNU, osfmk/kern/
+/// sched.h). The system decides that by more criteria, and not at once (Apple, Energy Efficiency
+/// Guide for Mac Apps, "Extend App Nap"); here it does at once. Its timers have a queue of their
+/// own, which interrupts for other timers leave alone; `nap_look` says how often it is checked.
+/// The queue is inferred from measured lateness (confidence C).
 #[derive(Clone, Debug)]
 pub struct MacOs {
-    /// What an ordinary thread is.
+    /// The class of an ordinary thread.
     ordinary: Class,
-    /// What those of a process that naps are, if any does.
+    /// The class of a thread whose process naps, if any does.
     napping: Option<Class>,
     /// Of 128.
     idle_level: u64,
@@ -69,7 +67,7 @@ pub struct MacOs {
 #[derive(Clone, Copy, Debug)]
 struct Thread {
     process: ProcessId,
-    /// What its program asked for.
+    /// The priority that its program asked for.
     priority: Option<Priority>,
     /// Whether its process began with it.
     is_first: bool,
@@ -180,7 +178,7 @@ impl MacOs {
         }
     }
 
-    /// What the timers of a thread are if its process naps.
+    /// The class of a thread's timers if its process naps.
     fn napping(&self, thread: ThreadId) -> Option<Class> {
         let Thread {
             process, priority, ..
@@ -249,7 +247,7 @@ impl Queue {
         if let Some(random) = random
             && !(noise.after..=noise.at).contains(&from)
         {
-            // What was before does not matter to what comes independently.
+            // Independent arrivals do not depend on earlier ones.
             *noise = Noise {
                 after: from,
                 at: from + random.exponential(mean),
@@ -276,7 +274,7 @@ impl Class {
     }
 }
 
-/// What the timeout of a call counts.
+/// The unit of a call's timeout.
 fn unit(method: Method) -> Time {
     match method {
         Method::Usleep | Method::Select => units::US,

@@ -51,10 +51,10 @@ pub type ThreadId = usize;
 /// Names a process of an experiment.
 pub type ProcessId = usize;
 
-/// What a thread asks of the OS.
+/// A request of a thread to the OS.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// Who asks.
+    /// The requesting thread.
     pub thread: ThreadId,
     /// On which CPU.
     pub cpu: usize,
@@ -71,7 +71,7 @@ pub struct Request {
 /// A thread whose timer went off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expired {
-    /// Whose.
+    /// The thread.
     pub thread: ThreadId,
     /// Why it wakes.
     pub reason: Reason,
@@ -79,7 +79,7 @@ pub struct Expired {
     pub why: Why,
 }
 
-/// What the OS makes of a setting.
+/// The answer of the OS to a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It takes note of it.
@@ -97,7 +97,7 @@ pub trait Rule: std::fmt::Debug + Send {
     /// The OS calls that block under this rule. The first is what `sleep` means.
     fn methods(&self) -> &[Method];
 
-    /// What `timer` means: the last of these, unless the rule says otherwise.
+    /// The call that `timer` stands for: the last of these, unless the rule says otherwise.
     fn timer(&self) -> Option<Method> {
         self.methods().last().copied()
     }
@@ -108,9 +108,8 @@ pub trait Rule: std::fmt::Debug + Send {
         false
     }
 
-    /// What the nap that `request` asks for takes of the CPU, from entering the
-    /// call to leaving it; `None` if this rule knows no better than the model,
-    /// for which all naps cost [the same](crate::Costs::nap).
+    /// The CPU time of the requested nap, from entering the call to leaving it. `None` if this
+    /// rule knows no better than the model, for which all naps cost [the same](crate::Costs::nap).
     fn cpu_of(&self, _request: &Request) -> Option<Time> {
         None
     }
@@ -129,8 +128,8 @@ pub trait Rule: std::fmt::Debug + Send {
     /// The same for one CPU.
     fn next_interrupt_on(&self, cpu: usize) -> Option<Time>;
 
-    /// When a CPU without anybody to run is next woken, as things stand: by an interrupt of
-    /// its own, or since one elsewhere ends the sleep of a thread that is at home there.
+    /// When a CPU without a thread to run is next woken, as things stand. That is by an interrupt
+    /// of its own, or because one elsewhere ends the sleep of its thread.
     fn next_wake_on(&self, cpu: usize) -> Option<Time> {
         self.next_interrupt_on(cpu)
     }
@@ -164,8 +163,8 @@ pub trait Rule: std::fmt::Debug + Send {
     ) {
     }
 
-    /// Whether threads, and processes, begin with the priority of whoever
-    /// created them, and on the same CPU if that is pinned to one.
+    /// Whether threads and processes inherit the priority of their creator, and its CPU if that
+    /// thread is pinned.
     fn inherits(&self) -> bool {
         false
     }
@@ -214,8 +213,8 @@ pub trait Rule: std::fmt::Debug + Send {
         None
     }
 
-    /// What a clock that is written at ticks shows: its last tick up to `now`,
-    /// in whole units. `None` if the OS does not have that clock.
+    /// The time of a clock that ticks write: its last tick up to `now`, in whole units. `None` if
+    /// the OS does not have that clock.
     fn shows(&self, _clock: OsClock, _now: Time) -> Option<Time> {
         None
     }

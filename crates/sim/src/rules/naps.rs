@@ -18,7 +18,7 @@ pub trait Draw: std::fmt::Debug + Send {
         &[Method::Sleep, Method::Timer]
     }
 
-    /// What such a nap takes of the CPU; see [`Rule::cpu_of`].
+    /// The CPU time of such a nap; see [`Rule::cpu_of`].
     fn cpu_of(&self, _request: &Request) -> Option<Time> {
         None
     }
@@ -26,12 +26,11 @@ pub trait Draw: std::fmt::Debug + Send {
     /// Why a nap that was due at `due` ended when it did.
     fn why(&self, due: Time) -> Why;
 
-    /// What it is, in a half-sentence: there is nothing to set about it.
+    /// A description of half a sentence; there is nothing to set.
     fn in_words(&self) -> &'static str;
 }
 
-/// A rule without an OS: whatever other threads do, a nap ends when somebody
-/// has drawn that it does.
+/// A rule without an OS: a nap ends at a drawn instant, whatever other threads do.
 #[derive(Clone, Debug)]
 pub struct Naps<D> {
     draw: D,

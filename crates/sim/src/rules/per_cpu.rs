@@ -13,10 +13,9 @@ use crate::heap::Heap;
 /// that was armed first comes first, as in the tree of Linux
 /// (lib/timerqueue.c). A thread has at most one timer in it.
 ///
-/// A timer that is disarmed stays in its queue until it comes up, or until the
-/// queue holds more such than armed ones and is made anew. Thus arming and
-/// disarming take time logarithmic in the number of timers, and the memory is
-/// proportional to it.
+/// A timer that is disarmed stays in its queue until it reaches the front. The queue is made anew
+/// when it holds more such than armed ones. Arming and disarming thus take time logarithmic in the
+/// number of timers, and the memory is proportional to it.
 #[derive(Clone, Debug)]
 pub(super) struct PerCpu<T> {
     cpus: Vec<Queue>,
@@ -152,8 +151,8 @@ impl<T: Copy> PerCpu<T> {
         Some((at, armed.what))
     }
 
-    /// Takes timers from the front of the queue of a CPU and hands them to
-    /// `each`, as far as `is_due` says so of their instant and the rest.
+    /// Takes timers from the front of a CPU's queue and hands them to `each`, while `is_due`
+    /// accepts their instant and the rest.
     pub(super) fn expire(
         &mut self,
         cpu: usize,

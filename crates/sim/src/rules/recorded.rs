@@ -8,11 +8,10 @@ use crate::random::Random;
 
 /// Overshoots that were recorded on a real computer, met again in their order.
 ///
-/// They lie in [banks](Bank). A nap meets the next overshoot of the bank of its
-/// call whose length is nearest to what it asks for, in the logarithm. In each
-/// run every bank begins at a random place, and goes round. What is recorded is
-/// the whole overshoot; nothing is added for waking up, and what a nap takes of
-/// the CPU is a part of it.
+/// They lie in [banks](Bank). A nap meets the next overshoot of the bank of its call whose length
+/// is nearest to what it asks for, in the logarithm. In each run every bank begins at a random
+/// place, and goes round. Recordings are of the whole overshoot; nothing is added for waking up,
+/// and the CPU time of a nap is a part of it.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     recording: Arc<Recording>,
@@ -31,8 +30,8 @@ pub struct Bank {
     /// How much longer each of them took, in the order of the naps; negative if
     /// it was shorter.
     pub overshoots: Vec<Lateness>,
-    /// What one takes of the CPU, with the readings of the clock before and
-    /// after it; `None` where nobody counted it.
+    /// The CPU time of one nap, with the readings of the clock before and after it; `None` where
+    /// it was not counted.
     pub cpu: Option<Nanos>,
 }
 
@@ -53,17 +52,16 @@ pub struct Nap {
     pub longest: Nanos,
     /// The overshoots, in their order.
     pub overshoots: Vec<Lateness>,
-    /// What one takes of the CPU, without any reading of the clock; `None` where
-    /// nobody counted it.
+    /// The CPU time of one nap, without any reading of the clock; `None` where it was not counted.
     pub cpu: Option<Nanos>,
-    /// What comes after the timer and is a part of the overshoot.
+    /// The part of the overshoot that comes after the timer.
     after: Time,
 }
 
 impl Recorded {
-    /// One bank for all calls and lengths: how late each nap was, in the order
-    /// of the naps; early if negative. The recording should be of naps such as
-    /// those to come. What they cost is not known.
+    /// One bank for all calls and lengths: how late each nap was, in the order of the naps; early
+    /// if negative. The recording should be of naps such as those to come. Their CPU time is not
+    /// known.
     ///
     /// # Errors
     /// The recording is empty.

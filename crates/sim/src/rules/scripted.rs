@@ -4,7 +4,7 @@ use super::{Draw, Request, Why};
 use crate::clock::Time;
 use crate::random::Random;
 
-/// What becomes of one nap.
+/// The fate of one nap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The timer ends it this much late.
@@ -16,7 +16,7 @@ pub enum Fate {
     Interrupted(Nanos),
 }
 
-/// A list of what becomes of each nap, in order, whoever naps.
+/// A list of the fates of naps, in order, for all threads.
 ///
 /// After the list every nap has the same fate, so that a test can give a
 /// machine a bad past and a good future.

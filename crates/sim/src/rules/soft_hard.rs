@@ -6,15 +6,14 @@ use super::per_cpu::PerCpu;
 use super::{Expired, Why};
 use crate::clock::Time;
 
-/// Timers that may go off from their soft expiry on and have an interrupt of
-/// their own at the hard one, as Linux and macOS keep them.
+/// Timers that may fire from their soft expiry on, and have an interrupt of their own at the hard
+/// one, as on Linux and macOS.
 ///
-/// The queue of each CPU is ordered by hard expiry, and its hardware is set to
-/// the earliest. An interrupt takes timers from the front while their soft
-/// expiry has passed, and stops at the first whose has not, even if one behind
-/// it is due (Linux: `__hrtimer_run_queues`, kernel/time/hrtimer.c; XNU:
-/// `timer_queue_expire`, osfmk/kern/timer_call.c). Thus a timer that is alone
-/// goes off at the hard expiry, and none before the soft one.
+/// The queue of each CPU is ordered by hard expiry, and its hardware is set to the earliest. An
+/// interrupt takes timers from the front while their soft expiry has passed. It stops at the first
+/// whose has not, even if one behind it is due (Linux: `__hrtimer_run_queues`,
+/// kernel/time/hrtimer.c; XNU: `timer_queue_expire`, osfmk/kern/timer_call.c). A timer that is
+/// alone thus fires at the hard expiry, and none before the soft one.
 ///
 /// Timers of a CPU are armed with their hard expiry, and keep the soft one.
 pub(super) type SoftHard = PerCpu<Time>;
@@ -43,8 +42,8 @@ mod tests {
     use super::*;
     use crate::rules::ThreadId;
 
-    /// What the timers should be: soft and hard expiry, CPU and thread, in the
-    /// order in which they were armed.
+    /// The expected timers: soft and hard expiry, CPU and thread, in the order in which they were
+    /// armed.
     #[derive(Default)]
     struct Naive(Vec<(Time, Time, usize, ThreadId)>);
 
@@ -82,9 +81,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is armed and disarmed on several CPUs, nothing goes off
-        /// early, the next interrupt is that of the earliest hard expiry, and
-        /// every timer goes off by its own.
+        /// For any timers on several CPUs, nothing fires early. The next interrupt is that of the
+        /// earliest hard expiry, and every timer fires by its own.
         #[test]
         fn timers_go_off_inside_their_windows(
             steps in prop::collection::vec((0_usize..12, 0_usize..3, 0_u64..40, 0_u64..40, 0_u8..6), 0..200),

@@ -1,4 +1,4 @@
-//! What the tests of the rules have in common.
+//! Helpers for the tests of the rules.
 
 use punctual_core::Method;
 
@@ -36,7 +36,7 @@ pub(super) fn arm(rule: &mut dyn Rule, request: Request) {
     rule.arm(&request, &mut Random::new(0));
 }
 
-/// What an interrupt of a CPU expires.
+/// The timers that an interrupt of a CPU expires.
 pub(super) fn interrupt(rule: &mut dyn Rule, cpu: usize, now: Time) -> Vec<Expired> {
     let mut expired = Vec::new();
     rule.interrupt(cpu, now, &mut Random::new(0), &mut expired);

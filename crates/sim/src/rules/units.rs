@@ -8,8 +8,8 @@ pub(super) const EXACT: Time = Time::from_thirds(1);
 pub(super) const US: Time = Time::from_ns(1_000);
 pub(super) const MS: Time = Time::from_ns(1_000_000);
 
-/// The request as it reaches the OS through a call that counts in `unit`: for
-/// the shortest such length that is not less than what was asked for.
+/// The request as it reaches the OS through a call that counts in `unit`: the shortest such length
+/// that is not less than requested.
 pub(super) fn in_units(request: &Request, unit: Time) -> Request {
     if unit == EXACT {
         return *request;

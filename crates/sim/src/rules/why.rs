@@ -42,7 +42,7 @@ pub enum Why {
         due: Time,
         /// When the thread called.
         called: Time,
-        /// What the system adds to the length.
+        /// The amount that the system adds to the length.
         late: Time,
     },
     /// A timer that is looked at in clock interrupts.

@@ -13,21 +13,18 @@ use crate::random::Random;
 
 /// Wine on Linux: a Windows program whose waits are those of the host.
 ///
-/// `Sleep` and `SleepEx` wait in `select` (`NtDelayExecution`,
-/// dlls/ntdll/unix/sync.c). A waitable timer is one of the wineserver's, which
-/// waits in `epoll` (server/fd.c); older servers wait whole milliseconds there.
-/// So are the timeouts of waits for objects, and the timers of `SetTimer`. All
-/// these have the slack of a `poll`. A condition variable waits in a futex
-/// (`NtWaitForAlertByThreadId`, dlls/ntdll/unix/sync.c) with the slack of a
-/// sleep. Wine grants timers of high resolution without knowing them, so the
-/// model has none.
+/// `Sleep` and `SleepEx` wait in `select` (`NtDelayExecution`, dlls/ntdll/unix/sync.c). A waitable
+/// timer is one of the wineserver's, which waits in `epoll` (server/fd.c); older servers wait
+/// whole milliseconds there. The same holds for the timeouts of waits for objects, and the timers
+/// of `SetTimer`. All these have the slack of a `poll`. A condition variable waits in a futex
+/// (`NtWaitForAlertByThreadId`, dlls/ntdll/unix/sync.c) with the slack of a sleep. Wine grants
+/// timers of high resolution without knowing them, so the model has none.
 ///
-/// Wine answers questions about timer resolution and does nothing about it: it
-/// remembers of each process whether it asked, says that the interval is 1 ms,
-/// of 15.625 at most and 1 at least, and refuses to withdraw what was not asked
-/// for (`NtQueryTimerResolution` and `NtSetTimerResolution`, dlls/ntdll). What
-/// a priority means to the host is up to Wine's version and its rights, so it
-/// does not change slack here.
+/// Wine answers questions about timer resolution and does nothing about it. It remembers of each
+/// process whether it asked. It reports an interval of 1 ms, of 15.625 at most and 1 at least. It
+/// refuses to withdraw a request that was never made (`NtQueryTimerResolution` and
+/// `NtSetTimerResolution`, dlls/ntdll). The effect of a priority on the host depends on Wine's
+/// version and its rights, so it does not change slack here.
 #[derive(Clone, Debug)]
 pub struct Wine {
     host: Linux,
@@ -35,7 +32,7 @@ pub struct Wine {
     has_asked: Vec<bool>,
 }
 
-/// What `NtQueryTimerResolution` answers as the current interval.
+/// The answer of `NtQueryTimerResolution` as the current interval.
 const STATED: Nanos = Nanos::from_ms(1);
 
 impl Wine {

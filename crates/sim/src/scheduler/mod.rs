@@ -27,7 +27,7 @@ pub(crate) struct Candidate {
     pub(crate) thread: ThreadId,
     pub(crate) priority: Priority,
     pub(crate) share: Share,
-    /// Whether the CPU it comes to is the one that woke it.
+    /// Whether the CPU it arrives at is the one that woke it.
     pub(crate) is_woken_here: bool,
     /// The end of its last wait.
     pub(crate) reason: Reason,
@@ -90,7 +90,7 @@ impl Candidate {
 /// The ready threads of all CPUs.
 #[derive(Debug)]
 pub(crate) enum Scheduler {
-    /// Each thread has a CPU of its own, and nobody is ever ready in vain.
+    /// Each thread has a CPU of its own, and no ready thread ever waits.
     Unlimited,
     Quantum(Box<Quantum>),
     Fair(Box<Fair>),
@@ -151,9 +151,9 @@ impl Scheduler {
         self.fair().is_none_or(|fair| fair.admits(candidate, now))
     }
 
-    /// When the ready threads are looked at next: threads of a group that waits for time have some
-    /// again, or those that have starved are raised. It is asked again once
-    /// [`replenish`](Self::replenish) was told of the last; `None` while none is due anew.
+    /// When the ready threads are looked at next: threads of a throttled group have time again, or
+    /// starved ones are raised. It is asked again once [`replenish`](Self::replenish) was called
+    /// for the last; `None` while none is due anew.
     pub(crate) fn replenishes_at(&mut self, now: Time) -> Option<Time> {
         match self {
             Self::Unlimited => None,
@@ -171,7 +171,7 @@ impl Scheduler {
         }
     }
 
-    /// The group of a thread that nobody has put into another.
+    /// The default group of a thread.
     pub(crate) fn first_group(&mut self) -> GroupId {
         self.fair().map_or(0, |fair| fair.first_group)
     }
@@ -200,7 +200,7 @@ impl Scheduler {
         (self.fair()).is_none_or(|fair| fair.reserve(thread, wanted))
     }
 
-    /// Whether somebody takes the CPU of the thread that runs on it, without an event of its own.
+    /// Whether another thread takes the CPU of the running one, without an event of its own.
     pub(crate) fn is_taken(&self, cpu: usize) -> bool {
         match self {
             Self::Fair(scheduler) => scheduler.is_taken_by_deadline(cpu),
@@ -224,8 +224,8 @@ impl Scheduler {
         }
     }
 
-    /// The thread that runs on its CPU has another priority, or is pinned to it
-    /// now. Whether somebody else matters more.
+    /// The thread that runs on its CPU has another priority, or is pinned to it now. Returns
+    /// whether another thread matters more.
     pub(crate) fn changed(&mut self, candidate: Candidate) -> bool {
         match self {
             Self::Unlimited => false,
@@ -276,9 +276,9 @@ impl Scheduler {
         }
     }
 
-    /// How often of `most` the thread of `cpu` can run for the first of `lengths`, offer its CPU
-    /// so that nobody else takes it, and run for the second; it has done so then. What is noted
-    /// with each offer is left out, so that another has to follow.
+    /// The thread of `cpu` repeatedly runs for the first of `lengths`, offers its CPU in vain, and
+    /// runs for the second. Returns how often it can, at most `most`; it has done so then. The
+    /// notes of each offer are left out, so that another has to follow.
     pub(crate) fn yields_in_vain(&mut self, cpu: usize, lengths: (Time, Time), most: u64) -> u64 {
         match self {
             Self::Unlimited => most,
@@ -305,9 +305,8 @@ impl Scheduler {
         }
     }
 
-    /// How long the thread of `cpu` may still run before
-    /// [`turn_is_over`](Self::turn_is_over) is to be asked; `None` if nobody
-    /// waits for that.
+    /// How long the thread of `cpu` may still run before [`turn_is_over`](Self::turn_is_over) is
+    /// to be asked; `None` if no thread waits for that.
     pub(crate) fn turn_left(&self, cpu: usize) -> Option<Time> {
         match self {
             Self::Unlimited => None,

@@ -11,33 +11,32 @@ use crate::rules::ThreadId;
 
 /// Priorities, and turns of a quantum among equals.
 ///
-/// All CPUs share their queues, one for each level of priority, in which threads stand
-/// in the order in which they came. Windows has such queues for groups of
-/// CPUs, macOS for clusters; that here it is one for all is a simplification
-/// (confidence C). With it, a thread that wakes on a fully loaded Windows waits
-/// about one default tick, as measured (spin_sleep issue 22); for that also a
-/// quantum that is over while nobody waits stays so, and whoever comes then gets
-/// the CPU at the next tick. If it takes it at once, half a quantum is left to the other.
+/// All CPUs share their queues, one for each level of priority, in which threads stand in the
+/// order of arrival. Windows has such queues for groups of CPUs, macOS for clusters; one for all
+/// is a simplification (confidence C). With it, a thread that wakes on a fully loaded Windows
+/// waits about one default tick, as measured (spin_sleep issue 22). For that also a quantum stays
+/// over if it ends while no thread waits. The next arrival then gets the CPU at the next tick. If
+/// it takes it at once, half a quantum is left to the other.
 ///
 /// On Windows a thread that waited is raised by some levels ([`Boosts`](crate::model::Boosts)).
 /// Its turn is one tick then. At its end the levels of the foreground go all at once, and those
 /// of an event one by one, a tick each ("Applying boosts", Windows Internals, 7th edition, part 1).
 ///
-/// Once a second the balance set manager of Windows looks at 16 ready threads, and goes on from
-/// there the next time. Those that have been ready for 4 s it raises to level 15 for three quantum
-/// units, which are one tick, but no more than ten threads a pass ("Priority boosts for CPU
-/// starvation" there). In which order it looks at levels is not documented: the least important
-/// come first here (confidence D).
+/// Once a second the balance set manager of Windows looks at 16 ready threads, and continues from
+/// there the next time. Threads that have been ready for 4 s get level 15 for three quantum units,
+/// which are one tick. No more than ten threads a pass do ("Priority boosts for CPU starvation"
+/// there). The order of levels is not documented: the least important come first here (confidence
+/// D).
 ///
-/// On macOS the priorities are buckets, and each has a deadline: so long after somebody began to
-/// wait in it while nobody else did. When a quantum is over the bucket with the earliest
-/// deadline has its turn, which puts its deadline off to as much later, and nobody takes that
-/// turn away; who wakes takes the CPU of the less important otherwise. Thus the least important
-/// waits for a quarter of a second at most (XNU, doc/scheduler/sched_clutch_edge.md: "Scheduling
-/// Bucket Level"). Inside a bucket whoever used less of the CPUs lately comes first, and takes
-/// the CPU of others when it wakes ("Thread Priority Calculation"). Left out: the few milliseconds
-/// by which a bucket may warp ahead, and groups of threads; there is one bucket for the QoS
-/// classes of the user ("Normal"). Real-time threads are above them.
+/// On macOS the priorities are buckets, and each has a deadline: a length after the first of its
+/// threads began to wait. When a quantum is over the bucket with the earliest deadline has its
+/// turn. That delays its deadline by the same length, and no thread takes that turn away.
+/// Otherwise a waking thread takes the CPU of less important ones. Thus the least important waits
+/// for a quarter of a second at most (XNU, doc/scheduler/sched_clutch_edge.md: "Scheduling Bucket
+/// Level"). Inside a bucket the thread with the least recent usage comes first, and takes the CPU
+/// of others when it wakes ("Thread Priority Calculation"). Left out: the few milliseconds by
+/// which a bucket may warp ahead, and groups of threads. There is one bucket for the QoS classes
+/// of the user ("Normal"). Real-time threads are above them.
 #[derive(Debug)]
 pub(crate) struct Quantum {
     length: Time,
@@ -110,8 +109,8 @@ const HIGHEST: usize = LEVELS - 1;
 /// On macOS a priority is a bucket.
 const BUCKETS: usize = Priority::ALL.len();
 
-/// How long somebody waits in each bucket at most: `sched_clutch_root_bucket_wcel_us`. Nobody
-/// keeps those that are real-time waiting.
+/// The longest wait in each bucket: `sched_clutch_root_bucket_wcel_us`. Real-time threads never
+/// wait.
 const LATENCY: [Time; BUCKETS] = [
     Time::from_ns(250_000_000),
     Time::from_ns(150_000_000),
@@ -128,7 +127,7 @@ const THIRDS: [u64; BUCKETS] = [1, 2, 3, 5, 5];
 /// `SCHED_TICK_SHIFT`).
 const TICK: Time = Time::from_ns(125_000_000);
 
-/// How much usage costs a level, at a load of one thread a CPU: the power of two of ticks of
+/// The usage that costs a level, at a load of one thread a CPU. It is the power of two of ticks of
 /// the 24 MHz clock of Apple silicon that `sched_timeshare_timebase_init` chooses, 2^18.
 const STEP: Time = Time::from_ns(10_922_667);
 
@@ -158,8 +157,8 @@ impl Quantum {
 
     pub(super) fn woken(&mut self, candidate: Candidate, now: Time) -> Option<usize> {
         self.raise(&candidate);
-        // The least important thread that runs gives way, and of several the
-        // one on the CPU with the lowest number, but first where it ran last.
+        // The least important running thread gives way. Of several the one on the CPU with the
+        // lowest number does, but first the one where it ran last.
         let victim = self
             .running
             .iter()
@@ -187,8 +186,8 @@ impl Quantum {
             self.state(candidate.thread).left = None;
             self.enqueue(candidate, false, now);
         } else {
-            // It was driven away, and goes on with the rest of its quantum. Of a turn whose end
-            // nobody looked at half is left on average.
+            // It was preempted, and continues with the rest of its quantum. Of a turn whose end
+            // was not noticed half is left on average.
             let half = Time::from_thirds(self.turn_of(&candidate).as_thirds() / 2);
             let left = left.map(|left| if left == UNENDED { half } else { left });
             self.state(candidate.thread).left = left;
@@ -290,7 +289,7 @@ impl Quantum {
         self.use_up(&running.candidate, length);
         let mut rest = length;
         let mut left = running.left;
-        // While nobody waits, nobody looks at the ends of turns.
+        // The ends of turns are ignored while no thread waits.
         let is_alone = !self.is_crowded();
         while rest >= left && is_alone && self.lower(cpu) {
             rest = rest - left;
@@ -460,7 +459,7 @@ impl Quantum {
         self.is_outranked(cpu)
     }
 
-    /// Whether somebody was raised above the thread of `cpu`, which keeps the rest of its turn.
+    /// Whether a thread was raised above that of `cpu`, which keeps the rest of its turn.
     fn is_outranked(&self, cpu: usize) -> bool {
         let is_above = |(level, _): (usize, usize)| {
             let running = self.running[cpu].as_ref();
@@ -479,7 +478,7 @@ impl Quantum {
             return Some(running.left);
         }
         if matches!(self.turns, Turns::Buckets { .. }) && running.level < REAL_TIME {
-            // The deadline of whoever waits may be the earlier by then.
+            // The deadline of the waiting thread may be the earlier by then.
             self.best(cpu)?;
             return Some(running.left);
         }
@@ -491,7 +490,7 @@ impl Quantum {
         self.wanted_in(cpu).or(is_raised.then_some(running.left))
     }
 
-    /// When somebody whose turn it is then takes the CPU.
+    /// When the thread whose turn it is then takes the CPU.
     fn wanted_in(&self, cpu: usize) -> Option<Time> {
         let running = self.running[cpu]?;
         let (level, place) = self.best(cpu)?;
@@ -510,7 +509,7 @@ impl Quantum {
         is_wanted.then_some(running.left)
     }
 
-    /// By when a bucket is to have its turn, if somebody waited in it; real-time threads at once.
+    /// By when a bucket is to have its turn, if a thread waited in it; real-time threads at once.
     /// Of equals the more important comes first.
     fn deadline(&self, bucket: usize) -> (bool, Time, usize) {
         let at = if self.queues[bucket].is_empty() {
@@ -521,12 +520,12 @@ impl Quantum {
         (bucket != REAL_TIME, at, BUCKETS - bucket)
     }
 
-    /// The time that passes while somebody waits, for then all CPUs run.
+    /// The time that passes while a thread waits, for then all CPUs run.
     fn now(&self) -> Time {
         Time::from_thirds(self.ran.as_thirds() / self.running.len() as u64)
     }
 
-    /// Ends the turn of the thread of `cpu` if it is somebody else's.
+    /// Ends the turn of the thread of `cpu` if it is another's.
     pub(super) fn end_turn(&mut self, cpu: usize) -> bool {
         let is_wanted = self.wanted_in(cpu).is_some();
         if let Some(running) = self.running[cpu].as_mut().filter(|_| is_wanted) {
@@ -789,7 +788,7 @@ mod tests {
         assert!(quantum.turn_is_over(0));
         quantum.requeue(waiter, Time::ZERO);
         assert_eq!(quantum.next(0), Some(0));
-        // It waits again, and nobody wants the CPU while it runs for more than a turn.
+        // It waits again, and no other wants the CPU while it runs for more than a turn.
         let mut quantum = windows(BOOSTS);
         quantum.runs(waiter, 0);
         quantum.ran(0, ns(80));

@@ -25,7 +25,7 @@ pub(super) enum Event {
 }
 
 /// The coming events with their times. A thread has at most one coming event, and a CPU at most
-/// one end of a turn, so that no past event is left in it.
+/// one end of a turn. Past events are thus never left in it.
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
     /// The keys, by time, kind and number, of the few that come first, the last of them

@@ -39,7 +39,7 @@ pub enum Doing {
 /// is told what that thread does next.
 ///
 /// The time between two turns is that between two operations of a program. A turn takes no time. A
-/// call that a signal or spurious wake ends looks like one that ends in its time: a caller that
+/// call that a signal or spurious wake ends looks like one that ends in its time. A caller that
 /// needs the time reads the clock.
 ///
 /// # Examples

@@ -59,7 +59,7 @@ impl Default for Limits {
     }
 }
 
-/// Steps between two looks of whoever watches: some hundredths of a second.
+/// Steps between two checks of the watcher: some hundredths of a second.
 const WATCHED: u64 = 1 << 16;
 
 /// An experiment under way.
@@ -71,8 +71,7 @@ pub(crate) struct World<'p> {
     costs: Costs,
     now: Time,
     threads: Vec<Thread<'p>>,
-    /// Events that were signalled and that nobody has waited for yet, with the
-    /// time.
+    /// Events that were signalled and not waited for yet, with the time.
     signalled: BTreeMap<punctual_core::Event, Time>,
     /// When the rule's next interrupt is, and on which CPU; [`Time::NEVER`] if there is
     /// none.
@@ -108,7 +107,7 @@ pub(crate) struct World<'p> {
     pub(crate) watch: Option<&'p mut (dyn FnMut(Nanos) + Send)>,
 }
 
-/// The group of a process, inside that of whoever started it.
+/// The group of a process, inside that of its parent.
 struct OwnGroup {
     group: GroupId,
     has_quota: bool,

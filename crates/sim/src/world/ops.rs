@@ -15,9 +15,9 @@ use crate::rules::{Request, ThreadId};
 use crate::thread::{Burst, Doing, Place, Thread, Waiting};
 use crate::trace::Happened;
 
-/// A thread that reads a tick-written clock looks again after so long at the
-/// latest: a change of the interval can bring a tick earlier than it thought.
-/// It is less than the shortest interval, so that no tick is missed.
+/// The longest time until a thread that reads a tick-written clock looks again: a change of the
+/// interval can bring a tick earlier. It is less than the shortest interval, so that no tick is
+/// missed.
 const LOOK_AGAIN: Time = Time::from_ns(400_000);
 
 /// Readings in a row whose mean is the cost of one.
@@ -246,9 +246,10 @@ impl<'p> World<'p> {
         self.arm(id, method, Limit::For(length), tolerance)
     }
 
-    /// An event loop looks at its clock, and blocks for as many milliseconds as are left of it. If a
-    /// tick writes it, what is left is taken from the precise one and rounded down: inferred, as
-    /// intervals of 16 ms took 31, 31 and 16 ms (node-v0.x issue 6872) at ticks every 15.6 ms.
+    /// An event loop looks at its clock, and blocks for the remaining whole milliseconds. If a
+    /// tick writes that clock, the rest is taken from the precise one and rounded down. This is
+    /// inferred: intervals of 16 ms took 31, 31 and 16 ms (node-v0.x issue 6872) at ticks every
+    /// 15.6 ms.
     fn turn_loop(
         &mut self,
         id: ThreadId,
@@ -372,8 +373,8 @@ impl<'p> World<'p> {
         self.on(id, Burst::Spin(goal.deadline))
     }
 
-    /// While nobody waits for the CPU offers change nothing: they are one stretch of work, until
-    /// something else happens.
+    /// While no thread waits for the CPU, offers change nothing: they are one stretch of work,
+    /// until something else happens.
     fn offer(&mut self, id: ThreadId, now: Tick<SimClock>) -> Then {
         let each = self.costs.yielding + self.face.read;
         let waiting = self.threads[id].waiting.as_ref();
@@ -426,8 +427,8 @@ impl<'p> World<'p> {
         &self.crowds[self.threads[id].process]
     }
 
-    /// Has a thread that offers its CPU between readings of the clock go on, as long as that
-    /// is all that happens, to the last offer but one.
+    /// Continues a thread that offers its CPU between readings of the clock to the last offer but
+    /// one, as long as nothing else happens.
     fn offer_in_vain(&mut self, id: ThreadId) {
         let thread = &self.threads[id];
         let cpu = thread.cpu;

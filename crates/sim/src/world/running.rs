@@ -119,7 +119,7 @@ impl World<'_> {
             return self.go(id);
         }
         match self.scheduler {
-            // Turns go on differently as soon as somebody waits.
+            // Turns change as soon as a thread waits.
             Scheduler::Quantum(_) => {
                 (0..self.computer.cpus.len()).for_each(|cpu| self.account(cpu))
             }
@@ -162,7 +162,7 @@ impl World<'_> {
         self.look_at_turns();
     }
 
-    /// Has CPUs that nobody has taken by whoever may run now, and the turns of others looked at.
+    /// Gives free CPUs to threads that may run now, and checks the turns of others.
     pub(super) fn look_at_turns(&mut self) {
         for cpu in 0..self.computer.cpus.len() {
             if self.computer.cpus[cpu].running.is_some() {
@@ -213,8 +213,8 @@ impl World<'_> {
         self.plan_turn_end(cpu);
     }
 
-    /// Lets the thread on a CPU do things, from now on until it gives up the
-    /// CPU, or until something else happens before the end of what it does.
+    /// Runs the thread on a CPU from now on, until it gives up the CPU or something else happens
+    /// before the end of its work.
     pub(super) fn go(&mut self, id: ThreadId) {
         loop {
             if self.is_stalled || self.refused.is_some() {
@@ -271,7 +271,7 @@ impl World<'_> {
         self.scheduler.ran(cpu, ran, self.now);
     }
 
-    /// A thread gives up its CPU for good, to whoever is next.
+    /// A thread gives up its CPU for good, to the next one.
     pub(super) fn leave(&mut self, id: ThreadId) {
         let cpu = self.threads[id].cpu;
         self.scheduler.left(cpu);
@@ -322,7 +322,7 @@ impl World<'_> {
         self.fill(cpu);
     }
 
-    /// Gives a CPU that nobody has to whoever is next, or to nobody.
+    /// Gives a free CPU to the next thread, if there is one.
     pub(super) fn fill(&mut self, cpu: usize) {
         let Some(id) = self.scheduler.next(cpu, self.now) else {
             if self.computer.cpus[cpu].waking == 0 {
@@ -358,8 +358,7 @@ impl World<'_> {
         }
     }
 
-    /// Has the end of the turn of the thread of a CPU looked at, if somebody
-    /// waits for it.
+    /// Plans a check of the end of a CPU's turn, if a thread waits for it.
     pub(super) fn plan_turn_end(&mut self, cpu: usize) {
         if self.agenda.has_turn_end(cpu) || !self.scheduler.is_crowded(cpu) {
             return;

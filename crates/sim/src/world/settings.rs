@@ -14,7 +14,7 @@ use crate::rules::{Answer, ProcessId, ThreadId};
 use crate::scheduler::{self, nice};
 use crate::thread::Burst;
 
-/// That of a control group to which nobody gave another (Documentation/admin-guide/cgroup-v2.rst).
+/// The default of a control group (Documentation/admin-guide/cgroup-v2.rst).
 const USUAL_WEIGHT: u16 = 100;
 
 impl World<'_> {
@@ -99,8 +99,8 @@ impl World<'_> {
         self.scheduler.reserve(id, wanted)
     }
 
-    /// Gives the group of a process a quota or a weight, or none of its own; without either it is in the group
-    /// of whoever started it.
+    /// Gives the group of a process a quota or a weight, or none of its own; without either it is
+    /// in the group of its parent.
     fn set_of_group(&mut self, process: ProcessId, setting: Setting) {
         (0..self.computer.cpus.len()).for_each(|cpu| self.account(cpu));
         let around = self.groups[process];

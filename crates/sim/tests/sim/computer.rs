@@ -30,11 +30,10 @@ fn late_max(model: &Model, asked: Nanos) -> Nanos {
     let (length, count) = (|key| length_of(model, key), |key| count_of(model, key));
     let whole_ms = Nanos::from_ms(1);
     if let Some(interval) = length("interval") {
-        // The tick after it, and another since a change of the interval can
-        // put that off; with default scans, the scan after it, which can
-        // be longer than the interval, be put off to a tick by a change of the
-        // interval, and slip to another. A high-resolution timer is late by
-        // what is added to it and a tick of a real-time clock.
+        // The tick after it, and another, since a change of the interval can delay that. With
+        // default scans also the scan after it. That scan can be longer than the interval, be
+        // delayed to a tick by a change of the interval, and slip to another. A high-resolution
+        // timer is late by its extra length and a tick of a real-time clock.
         let half = Nanos::new(interval.as_ns() / 2);
         let look = match (length("cap"), count("slip")) {
             (Some(cap), Some(0)) => interval.times(3) + cap.min(half),
@@ -57,9 +56,9 @@ fn late_max(model: &Model, asked: Nanos) -> Nanos {
         };
         return window + wine;
     }
-    // macOS: the background waits up to 32 times the length, no longer than
-    // 100 ms, and a real-time thread not at all; the tiers lie between. Who naps
-    // waits for another interrupt.
+    // macOS: the background waits up to 32 times the length, no longer than 100 ms, and a
+    // real-time thread not at all; the tiers lie between. A napping process waits for another
+    // interrupt.
     let (times, cap) = match value_of(model, "app_nap") {
         Some(Value::Choice("deep")) => (1 << 15, Nanos::from_secs(10)),
         _ => (32, Nanos::from_ms(100)),
@@ -532,7 +531,7 @@ proptest! {
 }
 
 /// A thread that had all of a slice is behind one that hardly runs, also while it waits with that
-/// slice: a sleeper beside two hogs nearly always runs at once, because its naps use up its lag.
+/// slice. A sleeper beside two hogs nearly always runs at once, because its naps use up its lag.
 #[test]
 fn a_sleeper_beside_two_hogs_seldom_waits_for_a_tick() {
     let hog = || {
@@ -560,7 +559,7 @@ fn a_sleeper_beside_two_hogs_seldom_waits_for_a_tick() {
     }
 }
 
-/// An hour of offers that nobody takes, of 2 ns each.
+/// An hour of offers that no thread takes, of 2 ns each.
 #[test]
 fn who_yields_for_ever_comes_to_the_limit_of_steps() {
     let yields = Subject::Strategy(StrategySpec::YieldSpin);

@@ -24,8 +24,8 @@ fn violations(model: &Model, spec: StrategySpec, clock_step: Nanos) -> Vec<Viola
     check(&mut make, spec, &trial).unwrap_or_else(|refusal| panic!("{}: {refusal}", model.name()))
 }
 
-/// The findings of the suite must be allowed: none where no nap is worse than the wait is long,
-/// else the known ones of the strategy.
+/// The findings of the suite must be allowed: none where every nap is shorter than its wait, else
+/// the known ones of the strategy.
 fn assert_conforms(
     model: &Model,
     clock_step: Nanos,
@@ -125,9 +125,9 @@ fn with_a_clock_that_stands_still() {
     );
 }
 
-/// One nap of 201 ms, and the article's functions never sleep again: the mean
-/// plus a deviation is more than a frame from then on, so no nap ever comes to
-/// correct it. The suite sees it, and sees it only where it is known.
+/// One nap of 201 ms, and the article's functions never sleep again. The mean plus a deviation is
+/// more than a frame from then on, so no nap ever corrects it. The suite sees it, and only where
+/// it is known.
 #[test]
 fn one_bad_nap_locks_the_articles_functions_out() {
     let spike = scripted(vec![CALM, CALM, Fate::Late(Nanos::from_ms(200))]);

@@ -59,8 +59,8 @@ fn spans() -> impl Strategy<Value = Vec<(Nanos, Nanos)>> {
     })
 }
 
-/// A model whose naps meet a list of fates, and are late by more than 20 us when the list is over:
-/// with every nap early there would be no end to them.
+/// A model whose naps meet a list of fates, and are late by more than 20 us after the end of the
+/// list. Early naps would have no end.
 fn scripted() -> impl Strategy<Value = (Model, usize)> {
     (vec(fate(), 0..60), length(5_000_000)).prop_map(|(fates, late)| {
         let script = fates.len();

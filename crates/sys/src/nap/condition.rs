@@ -1,5 +1,5 @@
-//! A condition variable of the standard library, where the system has no call that
-//! both an instant and another thread can end, or none that is better known.
+//! A condition variable of the standard library. It is used where the system has no known call
+//! that both an instant and another thread can end.
 
 use super::Slack;
 use crate::clock::{self, Tick};
@@ -82,8 +82,8 @@ impl Flag {
     }
 }
 
-/// Which thread goes on when, under loom (`.ci/loom`): a wait here ends only when it is told, so
-/// that a flag which was raised unheard would never end it.
+/// The interleavings under loom (`.ci/loom`). A wait here ends only when it is told, so a flag
+/// that was raised unheard would never end it.
 #[cfg(all(test, loom))]
 mod tests {
     use super::*;

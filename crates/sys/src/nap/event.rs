@@ -152,7 +152,7 @@ mod tests {
         }
     }
 
-    /// As naps on Windows do, but for their timer.
+    /// As naps on Windows do, except for their timer.
     fn nap(flag: &Flag<Bell>) -> Reason {
         let bell = flag.event().unwrap();
         if flag.is_raised() {

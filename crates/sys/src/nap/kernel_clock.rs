@@ -4,10 +4,10 @@
 //! library. A nap until an instant of such a clock would end when the kernel's clock shows it:
 //! years later, or at once.
 //!
-//! The first nap of a process therefore compares the two clocks, and so do long naps and one nap
-//! in a tenth of a second, because a faked clock may jump or have another rate. That takes a
-//! microsecond and no wake-up. Time does not pass on a clock that stands still, so one nap in a
-//! thousand compares them too.
+//! A faked clock may jump or have another rate. The first nap of a process therefore compares the
+//! two clocks, and so do long naps and one nap in a tenth of a second. That takes a microsecond
+//! and no wake-up. Time does not pass on a clock that stands still, so one nap in a thousand
+//! compares them too.
 
 use crate::clock::{self, Tick};
 use libc::{CLOCK_MONOTONIC, SYS_clock_gettime};

@@ -97,8 +97,8 @@ fn kernel_now() -> Tick {
     kernel_clock::now().unwrap_or_else(clock::now)
 }
 
-/// The longest block while the clocks differ: so late a nap is at most on a clock that runs
-/// faster than the kernel's, by the kernel's.
+/// The longest block while the clocks differ. On a clock that runs faster than the kernel's a nap
+/// is at most this late by the kernel's.
 const PIECE: Nanos = Nanos::from_ms(10);
 
 #[cold]
@@ -124,7 +124,7 @@ fn in_pieces(end: Tick, flag: Option<&Flag>) -> Reason {
 #[inline]
 fn on_kernel_clock(end: Tick, flag: Option<&Flag>) -> Reason {
     if RUNG.load(Ordering::Relaxed) == FUTEX {
-        // Without a flag: a word on this thread's stack, which nobody else can wake.
+        // Without a flag: a word on this thread's stack, which no other can wake.
         let alone = AtomicU32::new(0);
         if let Some(reason) = futex(flag.map_or(&alone, |flag| &flag.0), end) {
             return reason;
@@ -186,8 +186,8 @@ fn without_futex(end: Tick) -> Reason {
 fn futex(word: &AtomicU32, end: Tick) -> Option<Reason> {
     let (unraised, every_waker) = (0, u32::MAX);
     let deadline = Time::of(end.as_ns());
-    // SAFETY: the word and the time live until the call returns, the time is as
-    // this call takes it, and the second word is not used by this operation.
+    // SAFETY: the word and the time live until the call returns. The time has the layout of this
+    // call, and the operation does not use the second word.
     let answer = unsafe {
         libc::syscall(
             SYS_futex,
@@ -276,9 +276,8 @@ fn clock_nanosleep(flags: c_int, ns: u64) -> Option<Reason> {
 /// `None` when the system refuses the call.
 fn ppoll(end: Tick) -> Option<Reason> {
     let mut timeout = Time::of(end.since(kernel_now()).as_ns());
-    // SAFETY: there are no descriptors and no signal mask, which zeroes and the null
-    // pointers say, and `timeout` is a valid time, in whose place the kernel may write
-    // what is left of it.
+    // SAFETY: zeroes and null pointers mean no descriptors and no signal mask. `timeout` is a
+    // valid time, in whose place the kernel may write the rest of it.
     let answer = unsafe {
         libc::syscall(
             SYS_ppoll,

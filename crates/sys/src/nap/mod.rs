@@ -8,9 +8,9 @@
 //! | macOS | `mach_wait_until` | condition variable | condition variable |
 //! | anything else | condition variable | the same | |
 //!
-//! Linux ends a futex wait as exactly as a timerfd: 1,500 interleaved naps with either
-//! agree within 3 us. Unlike a timerfd, a futex is not shared with child processes, does
-//! not count against a limit of descriptors, and cannot be closed by other code.
+//! Linux ends a futex wait as exactly as a timerfd: 1,500 interleaved naps with either agree
+//! within 3 us. A timerfd is shared with child processes, counts against a limit of descriptors,
+//! and can be closed by other code. A futex is not.
 
 use crate::clock::{self, Tick};
 use crate::spin;
@@ -25,9 +25,8 @@ pub(crate) mod kernel_clock;
 mod platform;
 #[cfg(target_os = "macos")]
 mod platform {
-    //! `mach_wait_until`; with somebody who may cancel, a condition variable. Both are
-    //! late by what xnu coalesces: for an ordinary thread an eighth of the length, at
-    //! most a millisecond.
+    //! `mach_wait_until`; with a possible cancel, a condition variable. Both are late by xnu's
+    //! coalescing: for an ordinary thread an eighth of the length, at most a millisecond.
 
     use super::{Slack, condition};
     use crate::clock::{self, Tick};
@@ -88,10 +87,10 @@ mod event;
 /// On Unix it holds no resource of the system. On Windows it holds a timer, which the
 /// first nap creates.
 ///
-/// On Linux a nap takes no lock and allocates nothing, so it may be taken in a signal
-/// handler, between `fork` and `exec`, and in a thread's destructors. In a library that was
-/// loaded with `dlopen`, the first nap of a thread allocates thread-local storage. No nap is a
-/// cancellation point: a thread that `pthread_cancel` cancels naps to the end.
+/// On Linux a nap takes no lock and allocates nothing. It may be taken in a signal handler,
+/// between `fork` and `exec`, and in a thread's destructors. In a library that was loaded with
+/// `dlopen`, the first nap of a thread allocates thread-local storage. No nap is a cancellation
+/// point: a thread that `pthread_cancel` cancels naps to the end.
 ///
 /// # Examples
 ///
@@ -121,8 +120,8 @@ pub enum Slack {
     /// handler forks. Slack that a signal handler sets during the nap stays.
     #[default]
     PerNap,
-    /// Lowers it to 1 ns at the first nap and keeps it there while the [`Nap`] lives, for
-    /// all other timers of the thread too, for threads that it starts and for programs: a
+    /// Lowers it to 1 ns at the first nap and keeps it there while the [`Nap`] lives. That holds
+    /// for all other timers of the thread too, for threads that it starts and for programs. A
     /// `std::process::Command` inherits it, a child of `fork` does not.
     ///
     /// A [`Nap`] that moves to another thread lowers it there as well. Dropping it restores
@@ -141,10 +140,10 @@ impl Nap {
 
     /// Blocks until about `instant`, or until `cancel` is cancelled.
     ///
-    /// Returns [`Reason::Event`] if it was cancelled, now or before, [`Reason::Timer`] if
-    /// the system says that the time is over, and [`Reason::Interrupted`] after a signal, a
-    /// spurious wake-up, or the longest time that one call blocks for: a day, on Windows a
-    /// second. The caller reads the clock and calls again until its deadline has passed.
+    /// Returns [`Reason::Event`] if it was cancelled, now or before, and [`Reason::Timer`] if the
+    /// system says that the time is over. Returns [`Reason::Interrupted`] after a signal, a
+    /// spurious wake-up, or the longest time that one call blocks for: a day, on Windows a second.
+    /// The caller reads the clock and calls again until its deadline has passed.
     ///
     /// # Accuracy
     /// Late by the slack, tick or coalescing of the system and by the wake-up itself. On
@@ -198,7 +197,7 @@ impl Default for Nap {
     }
 }
 
-/// Why a call ended, seen by whoever asked for it.
+/// Why a call ended, as its caller sees it.
 #[inline]
 fn ended(reason: Reason, cut: bool, flag: Option<&platform::Flag>) -> Reason {
     match reason {

@@ -1,5 +1,5 @@
-//! A waitable timer, high-resolution where there is one; with somebody who may
-//! cancel, `WaitForMultipleObjects` on it and on an event.
+//! A waitable timer, high-resolution where there is one; with a possible cancel,
+//! `WaitForMultipleObjects` on it and on an event.
 //!
 //! `WaitOnAddress` would need no handle, but counts its timeout in milliseconds
 //! and ends it on the clock interrupt.

@@ -30,7 +30,7 @@ pub(super) fn current() -> Option<String> {
 
 pub(super) fn set(priority: Priority) -> Result<(), Error> {
     let before = Before::of_thread()?;
-    // Only a privileged thread may drop the flag, and nobody asked for that.
+    // Only a privileged thread may drop the flag, which was not asked for.
     let flag = before.flags & SCHED_RESET_ON_FORK;
     let leaves_idle = before.policy() == libc::SCHED_IDLE;
     let ordinary = || put_policy(SCHED_OTHER | flag, 0);
@@ -119,7 +119,7 @@ impl Before {
             .and_then(|()| put_nice(self.nice))
             .map_err(|cause| Error::io("bringing back the priority of this thread", &cause))?;
         match self.slack {
-            // Zero is what a real-time thread reads, whose slack nobody can set.
+            // A real-time thread reads zero, and its slack cannot be set.
             Some(before) if !before.is_zero() => slack::give_back(before).map(drop),
             _ => Ok(()),
         }

@@ -55,11 +55,11 @@ pub use platform::on_battery;
 /// longest interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resolution {
-    /// The longest interval, in force when nobody asks for a shorter one.
+    /// The longest interval, in force without a request for a shorter one.
     pub coarsest: Nanos,
     /// The shortest interval.
     pub finest: Nanos,
-    /// The interval in force now, for whoever asked for it.
+    /// The interval in force now, by any request.
     pub current: Nanos,
 }
 
@@ -82,9 +82,8 @@ pub fn query() -> Result<Resolution, Error> {
 /// units of 100 ns, cut down. When the one follows the other, there is a moment
 /// without a request between them.
 ///
-/// Only guards know of each other: where other code of the process calls
-/// Windows itself, the end of a guard that is no whole millisecond ends what
-/// that code has asked for too.
+/// Only guards know of each other. If other code of the process calls Windows itself, the end of a
+/// guard that is no whole millisecond also ends that code's request.
 ///
 /// # Errors
 /// Unsupported but on Windows. Range, naming it, when the interval is not
@@ -97,9 +96,9 @@ pub fn hold(interval: Nanos) -> Result<Guard, Error> {
 /// As [`hold`], but asks for `on_battery` if that is longer and the computer
 /// runs on its battery now.
 ///
-/// That is Chromium's rule, which asks for 8 ms then (Bruce Dawson, "Windows
-/// Timer Resolution: The Great Rule Change"). It is decided when the guard is
-/// made: whoever wants to follow the plug makes a new one.
+/// That is Chromium's rule, which asks for 8 ms then (Bruce Dawson, "Windows Timer Resolution: The
+/// Great Rule Change"). It is decided when the guard is made: to follow a change of the power
+/// source, make a new one.
 ///
 /// # Errors
 /// As [`hold`].
@@ -120,9 +119,8 @@ impl Guard {
         self.interval
     }
 
-    /// The interval that is in force now, as the system says. It may be shorter,
-    /// because somebody else asks for less, and it may be longer, because the
-    /// system does not honour this request.
+    /// The interval that is in force now, as the system says. It may be shorter, because another
+    /// process asks for less. It may be longer, because the system does not honour this request.
     ///
     /// # Errors
     /// As [`query`].

@@ -1,7 +1,7 @@
 //! `timeBeginPeriod` and `NtSetTimerResolution`.
 //!
-//! Both change one value that the kernel keeps for the process, so only one of
-//! them is in force at a time, and it is withdrawn before the other begins.
+//! Both change one value that the kernel keeps for the process. Only one of them is in force at a
+//! time, and it is withdrawn before the other begins.
 
 use super::Resolution;
 use crate::Error;
@@ -14,8 +14,8 @@ use windows_sys::Win32::System::Power::{GetSystemPowerStatus, SYSTEM_POWER_STATU
 
 pub(super) fn query() -> Result<Resolution, Error> {
     let (mut coarsest, mut finest, mut current) = (0, 0, 0);
-    // SAFETY: three valid places for numbers. What Windows calls the maximum
-    // comes second: it is the shortest interval.
+    // SAFETY: three valid places for numbers. The value that Windows calls the maximum comes
+    // second: it is the shortest interval.
     let status = unsafe { NtQueryTimerResolution(&mut coarsest, &mut finest, &mut current) };
     if status < 0 {
         return Err(Error::unsupported(format!(

@@ -100,11 +100,10 @@ pub(crate) fn give_back(slack: Nanos) -> Result<Nanos, Error> {
 /// the thread had just before, also if the call panics. Without a call that could
 /// change it, it calls as things stand.
 ///
-/// The thread's slack is read each time, a system call of about 100 ns: the thread itself may have
-/// changed it since the last time, and any process that may trace this one too
-/// (`/proc/PID/timerslack_ns`). A thread that has no more
-/// may trace this one too (`/proc/PID/timerslack_ns`). A thread that has no more
-/// slack than that, such as a real-time one, pays for the reading only.
+/// The thread's slack is read each time, a system call of about 100 ns. The thread itself may have
+/// changed it since the last time, and so may any process that may trace this one
+/// (`/proc/PID/timerslack_ns`). A thread that has no more slack than that, such as a real-time
+/// one, pays for the reading only.
 #[inline]
 pub fn without<T>(call: impl FnOnce() -> T) -> T {
     within(LEAST, call)
@@ -158,8 +157,7 @@ impl OfThread {
         Some(before)
     }
 
-    /// Brings back `slack`, unless somebody has set another one meanwhile, as a
-    /// signal handler may.
+    /// Restores `slack`, unless another one was set meanwhile, as a signal handler may.
     #[inline]
     fn bring_back(&self, slack: Nanos) {
         if current() == Some(LEAST) {
@@ -259,15 +257,15 @@ impl Drop for Kept {
 /// A child process takes the slack of the thread that forks as its default, for
 /// good: so that of before is in force meanwhile.
 ///
-/// The handlers are registered as the program is loaded, because the first nap may
-/// be in a signal handler, which must not: registering takes a lock, or memory.
+/// The handlers are registered as the program is loaded: registering takes a lock, or memory. The
+/// first nap may be in a signal handler, which must not.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static AT_FORK: extern "C" fn() = {
     extern "C" fn register() {
-        // SAFETY: the handlers only use numbers of their thread and a system call,
-        // which is allowed even in the child of a process with several threads.
-        // Without memory for them a child may have 1 ns for its default.
+        // SAFETY: the handlers only use numbers of their thread and a system call. That is allowed
+        // even in the child of a process with several threads. Without memory for them a child may
+        // have 1 ns for its default.
         unsafe {
             libc::pthread_atfork(
                 Some(before_fork),

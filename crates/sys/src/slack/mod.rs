@@ -1,11 +1,10 @@
 //! Timer slack: how much later than asked the system may wake this thread, so
 //! that it can serve several wake-ups with one interrupt.
 //!
-//! Linux has it per thread, 50 us unless somebody changed it, and it goes to
-//! every thread and process that the thread starts. It applies to sleeps,
-//! `poll`, `select` and futexes; not to timerfd, and not to threads under a
-//! real-time policy (man page PR_SET_TIMERSLACK). Other systems have nothing of
-//! the kind that a thread could set; there everything here says so.
+//! Linux has it per thread, 50 us by default, and threads and processes inherit it from the thread
+//! that starts them. It applies to sleeps, `poll`, `select` and futexes; not to timerfd, and not
+//! to threads under a real-time policy (man page PR_SET_TIMERSLACK). Other systems have nothing
+//! similar that a thread could set; there everything here returns an error that says so.
 
 use crate::Error;
 use punctual_core::Nanos;

@@ -6,13 +6,12 @@
 //! (yuzu#9982), 69-71 W down to 61-63 W with MWAITX (yuzu#10935). Which one
 //! there is gets detected once, at run time; else the pause hint does it.
 //!
-//! No wait is the later for that: the CPU is asked before a nap, and where its
-//! counter must be timed against the clock, that takes the time between two spins.
+//! No wait is later for that. The CPU is asked before a nap, and where its counter must be timed
+//! against the clock, two spins do that.
 //!
-//! The instructions are asked for less than the time left and the
-//! last microseconds are always spun with the pause hint, so they cannot make a
-//! wait late by more than an interrupt would. They may end at any moment, and
-//! the system caps them (Linux: `umwait_control`), so [`until`] loops.
+//! The instructions get less than the time left, and the last microseconds are always spun with
+//! the pause hint. They cannot make a wait later than an interrupt would. They may end at any
+//! moment, and the system caps them (Linux: `umwait_control`), so [`until`] loops.
 
 use crate::clock::{self, Tick};
 use punctual_core::Nanos;
@@ -183,10 +182,10 @@ fn with_pause(deadline: Tick) -> Tick {
     }
 }
 
-/// So many readings of a moving clock take more than a tenth of a millisecond.
+/// This number of readings of a moving clock takes more than a tenth of a millisecond.
 const MANY: u32 = 1 << 13;
 
-/// So many of the longest waits of an instruction take a tenth of a second.
+/// This number of the longest waits of an instruction takes a tenth of a second.
 const MANY_WAITS: u32 = 1 << 10;
 
 fn with_low_power(kind: SpinInstruction, deadline: Tick, mut now: Tick) -> Tick {
@@ -207,8 +206,8 @@ fn with_low_power(kind: SpinInstruction, deadline: Tick, mut now: Tick) -> Tick 
     with_pause(deadline)
 }
 
-/// The time to ask for with `left` to go, or `None` when the rest is too short
-/// for the instruction and belongs to the pause hint.
+/// The time to ask for with `left` to go. `None` when the rest is too short for the instruction
+/// and belongs to the pause hint.
 fn ask(left: Nanos) -> Option<Nanos> {
     if left < WORTHWHILE {
         return None;
@@ -216,14 +215,13 @@ fn ask(left: Nanos) -> Option<Nanos> {
     Some((left - EARLY).min(LONGEST))
 }
 
-/// Below this the hint does it: requests of a few hundred cycles may ignore the
-/// chosen idle state ("power-aware waiting" review, ICPE 2025), and entering and
-/// leaving it is not free.
+/// Below this the hint is used. Requests of a few hundred cycles may ignore the chosen idle state
+/// ("power-aware waiting" review, ICPE 2025), and entering and leaving it has a cost.
 const WORTHWHILE: Nanos = Nanos::from_us(4);
 
-/// Stop this much before the deadline: about three times the exit latency of
-/// C0.2 and C1 that vendors state (well below 1 us), and the error of the
-/// counter's calibration over [`LONGEST`], which is bounded at 1 %.
+/// The spin stops this much before the deadline. It is about three times the exit latency of C0.2
+/// and C1 that vendors state, well below 1 us. It also covers the counter's calibration error over
+/// [`LONGEST`], which is bounded at 1 %.
 const EARLY: Nanos = Nanos::from_us(2);
 
 /// The most to ask for at once. Linux caps TPAUSE at 100,000 cycles unless told

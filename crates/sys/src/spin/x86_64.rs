@@ -1,6 +1,6 @@
-//! TPAUSE and MWAITX. Both wait on the time stamp counter, whose rate no
-//! instruction states reliably, so it is timed against the clock once: by a reading
-//! at one spin, and another at a later one.
+//! TPAUSE and MWAITX. Both wait on the time stamp counter, whose rate no instruction states
+//! reliably. It is therefore timed against the clock once: by a reading at one spin, and another
+//! at a later one.
 
 use super::SpinInstruction;
 use crate::clock;
@@ -72,8 +72,7 @@ fn tpause(cycles: u64) {
     }
 }
 
-/// Watches a cache line that nobody writes, so that only time or an interrupt
-/// ends the wait.
+/// Watches a cache line that is never written, so that only time or an interrupt ends the wait.
 fn mwaitx(cycles: u64) {
     /// A line of its own: a neighbour that is written would end each wait.
     #[repr(align(128))]
@@ -139,9 +138,8 @@ impl Rate {
     }
 }
 
-/// How far apart the two readings are: a microsecond of doubt does not matter
-/// then, and a suspend, in which the clock stops but not the counter, is unlikely
-/// to lie between.
+/// The distance of the two readings. A microsecond of doubt does not matter then. A suspend
+/// between them, in which the clock stops but not the counter, is unlikely.
 const APART: Range<Nanos> = Nanos::from_ms(1)..Nanos::from_secs(1);
 
 /// Takes the first reading, or some time after it the second.

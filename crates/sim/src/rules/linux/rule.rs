@@ -17,16 +17,14 @@ use crate::rules::{Answer, Expired, ProcessId, Request, Rule, ThreadId, Why, ear
 
 /// Linux timers: high-resolution ones with slack, and the jiffies wheel.
 ///
-/// All calls but one use high-resolution timers, whose soft expiry is the
-/// deadline and whose hard one is the deadline plus a slack: the thread's for a
-/// sleep or a futex, in which a condition variable waits too, more for a long
-/// `poll`, `select` or `epoll_wait`, none for a timerfd or a POSIX timer and none
-/// for real-time threads (prctl(2), PR_SET_TIMERSLACK). That list is silent about
-/// POSIX timers: confidence D. A thread may lower its slack around a sleep; the
-/// calls for that take no time here. Any interrupt of the CPU inside the window
-/// will do, so that a timer that is alone goes off at the late edge. Without high
-/// resolution such a timer waits for the first tick at the deadline or after, and
-/// slack does not matter.
+/// All calls but one use high-resolution timers, whose soft expiry is the deadline and whose hard
+/// one is the deadline plus a slack. For a sleep or a futex, in which a condition variable waits
+/// too, that is the thread's slack. It is more for a long `poll`, `select` or `epoll_wait`, and
+/// none for a timerfd, a POSIX timer and real-time threads (prctl(2), PR_SET_TIMERSLACK). That
+/// list is silent about POSIX timers: confidence D. A thread may lower its slack around a sleep;
+/// the calls for that take no time here. Any interrupt of the CPU inside the window will do, so a
+/// timer that is alone fires at the late edge. Without high resolution such a timer waits for the
+/// first tick at the deadline or after, and slack does not matter.
 ///
 /// A socket timeout is a timer on the jiffies wheel. It goes off in a tick of
 /// the CPU it was armed on, idle or not.
@@ -65,7 +63,7 @@ enum NoHz {
     Full,
 }
 
-/// What a thread can lower its slack to (prctl(2): zero means the default).
+/// The least slack of a thread (prctl(2): zero means the default).
 const LEAST_SLACK: Time = Time::from_ns(1);
 
 impl Linux {
@@ -171,8 +169,8 @@ impl Linux {
     }
 }
 
-/// What the timeout of a call counts. `poll` is `ppoll`, and a socket timeout
-/// becomes jiffies on the [wheel](Wheel).
+/// The unit of a call's timeout. `poll` is `ppoll`, and a socket timeout becomes jiffies on the
+/// [wheel](Wheel).
 fn unit(method: Method) -> Time {
     match method {
         Method::Usleep | Method::Select | Method::IntervalTimer => units::US,

@@ -7,7 +7,7 @@ use crate::clock::Time;
 /// fs/select.c).
 const LONGEST_POLL_SLACK: u64 = 100_000_000;
 
-/// What a thread carries with it that its timers depend on.
+/// The properties of a thread that its timers depend on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Task {
     slack: Nanos,
@@ -95,7 +95,7 @@ impl Task {
         self.nice = nice;
     }
 
-    /// What the OS answers.
+    /// The slack that the OS reports.
     pub(super) fn slack(self) -> Nanos {
         self.slack
     }
@@ -115,10 +115,9 @@ impl Task {
         self.slack.into()
     }
 
-    /// The slack of a `poll`, `select` or `epoll_wait` that is to last
-    /// `length`: a thousandth of it or, with a nice value above 0, five times
-    /// as much, if that is more than the slack of a sleep
-    /// (`select_estimate_accuracy`, fs/select.c). None if that is none.
+    /// The slack of a `poll`, `select` or `epoll_wait` that is to last `length`. It is a
+    /// thousandth of the length, with a nice value above 0 five times as much, and at least the
+    /// slack of a sleep (`select_estimate_accuracy`, fs/select.c). `None` if that is none.
     pub(super) fn poll_slack(self, length: Time) -> Time {
         if self.is_real_time || self.slack.is_zero() {
             return Time::ZERO;

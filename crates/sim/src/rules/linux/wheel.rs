@@ -11,12 +11,11 @@ const LEVEL_REACH: u64 = (1 << 6) - 1;
 /// The jiffies wheel: timeouts that are meant not to happen, above all those
 /// of the network.
 ///
-/// A timer goes into the bucket of a level by how far away it is, and stays
-/// there (no cascading). It goes off in the tick that begins the first granule
-/// of the level after its expiry: late by up to a granule, which is a jiffy for
-/// short timeouts and about an eighth of the length at most for others, and
-/// never early (`calc_wheel_index`, kernel/time/timer.c, Linux 4.8 and later).
-///
+/// A timer goes into the bucket of a level by its distance, and stays there (no cascading). It
+/// fires in the tick that begins the first granule of the level after its expiry
+/// (`calc_wheel_index`, kernel/time/timer.c, Linux 4.8 and later). It is never early, and late by
+/// up to a granule. A granule is a jiffy for short timeouts, and at most about an eighth of the
+/// length for others.
 /// Levels begin at 63, 504, 4032, ... jiffies (`LVL_START`); the comment in the
 /// same file rounds that to 64, 512, 4096. Beyond the last level, days away,
 /// its granule remains; the kernel fires such a timer early, and the socket

@@ -7,7 +7,7 @@ use crate::rules::ThreadId;
 use crate::rules::earlier;
 use crate::timers::Timers;
 
-/// What brings a timer's interrupt about.
+/// The cause of a timer's interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Queue {
     /// The tick, any.
@@ -31,9 +31,8 @@ impl From<Class> for Queue {
 
 /// The armed timers whose interrupts are on one CPU.
 ///
-/// Those without a tolerance are in the order in which they are due, which a
-/// change of the ticks leaves as it is: with a million timers it costs no more
-/// than with one.
+/// Timers without a tolerance are in the order in which they are due. A change of the ticks leaves
+/// that order: with a million timers it costs no more than with one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cpu {
     /// By the instant at which they are due.

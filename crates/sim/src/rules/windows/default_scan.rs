@@ -2,8 +2,8 @@
 
 use crate::clock::Time;
 
-/// The formula. Nobody has documented one; these are calibrated on what was
-/// measured from Windows 10 2004 to 22H2, confidence C.
+/// The formula. None is documented; these are calibrated on measurements from Windows 10 2004 to
+/// 22H2, confidence C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cycles {
     /// The default interval in ticks, to the nearest; one less if that is more
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn the_measurements_allow_these_caps() {
-        // What was measured: 16 ms at 2 ms, 12 ms at 6 ms, 9 ms at 9 ms.
+        // As measured: 16 ms at 2 ms, 12 ms at 6 ms, 9 ms at 9 ms.
         for (cap_us, fits) in [(374, false), (375, true), (2_374, true), (2_375, false)] {
             let table = scan_ms(Cycles::Nearest {
                 cap: Time::from_ns(cap_us * 1_000),

@@ -1,4 +1,4 @@
-//! What each generation of Windows does differently.
+//! The differences between generations of Windows.
 
 use punctual_core::Method;
 
@@ -14,7 +14,7 @@ pub(crate) struct Generation {
     pub(super) has_high_resolution_timers: bool,
     /// Processes without a request of their own get default scans only.
     pub(super) has_classes: bool,
-    /// The requests of processes that nobody sees or hears do not count.
+    /// The requests of processes that are neither visible nor audible do not count.
     pub(super) throttles: bool,
     /// It knows the registry key `GlobalTimerResolutionRequests`.
     pub(super) honours_global_key: bool,
@@ -22,7 +22,7 @@ pub(crate) struct Generation {
     /// (Microsoft, "BCDEdit /set", `disabledynamictick`). Before, every CPU has
     /// ticks, idle or not.
     pub(super) has_dynamic_tick: bool,
-    /// What it keeps of the tolerance of a timer.
+    /// How it keeps the tolerance of a timer.
     pub(super) tolerance: Encoding,
 }
 
@@ -94,7 +94,7 @@ const WINDOWS_7: Generation = Generation {
     ..WINDOWS_XP
 };
 
-/// As Windows 7, but for the dynamic tick and what it keeps of a tolerance.
+/// As Windows 7, except for the dynamic tick and the precision of a tolerance.
 const WINDOWS_8: Generation = Generation {
     has_dynamic_tick: true,
     tolerance: Encoding::Steps,

@@ -4,7 +4,7 @@ use punctual_core::Nanos;
 
 use crate::clock::Time;
 
-/// What counts the time between two ticks.
+/// The counter of the time between two ticks.
 ///
 /// It counts in quanta, so an interval is rounded down to a whole number of
 /// them, at least one.

@@ -1,4 +1,4 @@
-//! What length of time a call takes.
+//! The lengths that calls take.
 
 use punctual_core::Method;
 

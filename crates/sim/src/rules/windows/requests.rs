@@ -1,4 +1,4 @@
-//! Who asks for which timer interval, and whose request counts.
+//! The processes' requests for a timer interval, and which of them count.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,12 @@ const UNIT: u64 = 100;
 
 /// The outstanding requests of all processes.
 ///
-/// Each request stands until it is released or its process ends, also several
-/// for the same interval (Microsoft, `timeBeginPeriod`; blogstuff,
-/// TimerOverlaps). Those of drivers stand for themselves: they count whatever
-/// becomes of the process they work for, until it ends.
+/// Each request stands until it is released or its process ends, also several for the same
+/// interval (Microsoft, `timeBeginPeriod`; blogstuff, TimerOverlaps). Requests of drivers count
+/// until the driver ends them, independent of the process it works for.
 #[derive(Clone, Debug)]
 pub(super) struct Requests {
-    /// Whether processes that nobody sees or hears are not honoured.
+    /// Whether the requests of processes that are neither visible nor audible are ignored.
     throttles: bool,
     /// No request gets less than this.
     finest: Nanos,
@@ -35,7 +34,7 @@ pub(super) struct Requests {
 struct Process {
     own: Outstanding,
     of_drivers: Outstanding,
-    /// It owns a window, and nobody sees or hears it.
+    /// It owns a window, and is neither visible nor audible.
     is_unnoticed: bool,
     throttling: Throttling,
 }
@@ -46,7 +45,7 @@ struct Process {
 type Outstanding = BTreeMap<(Nanos, Option<Nanos>), u64>;
 
 impl Requests {
-    /// Those of no process yet.
+    /// The requests before any process starts.
     pub(super) fn new(throttles: bool, finest: Nanos) -> Self {
         Self {
             throttles,
@@ -127,7 +126,7 @@ impl Requests {
         })
     }
 
-    /// What the user notices of a window of the process.
+    /// How the user perceives a window of the process.
     pub(super) fn window(&mut self, process: ProcessId, visible: bool, audible: bool) -> Answer {
         self.change(process, |process| {
             process.is_unnoticed = !visible && !audible;
@@ -140,7 +139,7 @@ impl Requests {
         self.power == Power::Battery && self.processes[process].is_unnoticed
     }
 
-    /// What a process wants done with its requests.
+    /// The treatment that a process wants for its requests.
     pub(super) fn throttling(&mut self, process: ProcessId, throttling: Throttling) -> Answer {
         self.change(process, |process| {
             process.throttling = throttling;

@@ -31,10 +31,10 @@ const HIGH_RESOLUTION: Nanos = Nanos::from_us(500);
 /// than the first (GamingPCSetup): confidence D.
 const CLOCK_OWNER: usize = 0;
 
-/// What `timeGetTime` and `GetTickCount` count in.
+/// The unit of `timeGetTime` and `GetTickCount`.
 const MS: Time = Time::from_ns(1_000_000);
 
-/// What Windows counts its times in.
+/// The unit of Windows' times.
 const UNIT: Time = Time::from_ns(100);
 
 /// The timers of a generation of Windows.
@@ -58,13 +58,13 @@ pub struct Windows {
     elsewhere: Vec<BTreeSet<(Time, ThreadId)>>,
     /// When each CPU has its next interrupt.
     next: Vec<Option<Time>>,
-    /// Those CPUs that have one, the next first.
+    /// The CPUs that have one, the next first.
     order: Timers<Time>,
     /// Empty between two interrupts.
     scratch: Vec<ThreadId>,
 }
 
-/// What the parameters say.
+/// The values of the parameters.
 #[derive(Clone, Copy, Debug)]
 struct How {
     default_interval: Time,
@@ -95,9 +95,8 @@ struct Armed {
 impl Windows {
     pub(crate) fn new(generation: &'static Generation, parameters: &Parameters) -> Self {
         let how = How::new(generation, parameters);
-        // With the requests of everybody for everybody, whether anybody sees a
-        // process does not matter either: it is the rule of before. Nobody has
-        // tried it: confidence D.
+        // If every request counts for every process, the visibility of a process does not matter
+        // either, as in the old rule. This was never tried: confidence D.
         let throttles = generation.throttles && how.has_classes;
         Self {
             generation,
@@ -146,7 +145,7 @@ impl Windows {
         }
     }
 
-    /// The ticks there would be if nobody ever asked for shorter ones.
+    /// The ticks without any request for shorter ones.
     fn default_ticks(&self) -> Grid {
         Grid {
             anchor: Time::ZERO,
@@ -248,9 +247,8 @@ impl Windows {
             until: now,
         };
         if length == Time::ZERO {
-            // Sleep(0) only offers the CPU, a wait for objects looks at them
-            // and returns, and a timer is set at once whose due time is not in
-            // the future.
+            // Sleep(0) only offers the CPU. A wait for objects checks them and returns. A timer
+            // whose due time is not in the future is set at once.
             return (own, now);
         }
         if method == Method::HighResolutionTimer {
@@ -361,12 +359,11 @@ impl How {
 
     /// When a high-resolution timer has its interrupt, counted from the call.
     ///
-    /// The system raises the clock only while such timers are armed (Microsoft,
-    /// "High-Resolution Timers"), so it is taken to start as they are armed. The
-    /// first interrupt is programmed for who is due by then: waits of 0.25 and
-    /// 0.5 ms took 0.520 to 0.532 ms (haesy/rust_waitable_timer). Who is due later
-    /// gets `hires_late` more, and goes off at a multiple of the interval:
-    /// calibrated, confidence C.
+    /// The system raises the clock only while such timers are armed (Microsoft, "High-Resolution
+    /// Timers"). Therefore the clock is assumed to start as they are armed. The first interrupt is
+    /// programmed for the timer that is due by then: waits of 0.25 and 0.5 ms took 0.520 to 0.532
+    /// ms (haesy/rust_waitable_timer). A later timer gets `hires_late` more, and fires at a
+    /// multiple of the interval: calibrated, confidence C.
     fn high_resolution_length(&self, length: Time) -> Time {
         let interval = self.hardware.grant(HIGH_RESOLUTION);
         if length <= HIGH_RESOLUTION.into() {
@@ -376,7 +373,7 @@ impl How {
         }
     }
 
-    /// What is added to the length of a high-resolution timer.
+    /// The amount that is added to the length of a high-resolution timer.
     fn late(&self, length: Time) -> Time {
         if length <= HIGH_RESOLUTION.into() {
             Time::ZERO
@@ -532,10 +529,10 @@ impl Rule for Windows {
         self.armed.push(None);
     }
 
-    /// Microsoft, "Quality of Service": those of EcoQoS always, taken to be who is in the
-    /// background, as with the efficiency mode of the task manager, which is both; and on battery
-    /// those of a process that nobody sees or hears. Those may be tuned by the maker of a
-    /// computer, and other levels prefer either kind of core: confidence C.
+    /// Microsoft, "Quality of Service". EcoQoS always prefers efficiency cores; here background
+    /// threads are EcoQoS, as with the efficiency mode of the task manager, which sets both. On
+    /// battery so do processes that are neither visible nor audible. Makers of computers may tune
+    /// them, and other levels prefer either kind of core: confidence C.
     fn saves_energy(&self, thread: ThreadId, process: ProcessId) -> bool {
         let is_eco = || self.is_background[thread];
         self.generation.throttles && (is_eco() || self.requests.is_unnoticed_on_battery(process))
@@ -546,9 +543,8 @@ impl Rule for Windows {
         self.threads_of[process] = vec![];
     }
 
-    /// With the dynamic tick, a simplification: the owner of the clock has
-    /// ticks, and the others, even busy ones, have only the interrupts that
-    /// expire their timers.
+    /// With the dynamic tick, a simplification. The owner of the clock has ticks. The others, even
+    /// busy ones, have only the interrupts that expire their timers.
     fn ticks(&self, cpu: usize, _is_idle: bool) -> Option<Grid> {
         let has_ticks = !self.generation.has_dynamic_tick || cpu == CLOCK_OWNER;
         has_ticks.then(|| self.ticks.grid())
@@ -562,11 +558,10 @@ impl Rule for Windows {
         Some(OsClock::PerformanceCounter)
     }
 
-    /// Each clock interrupt writes the interrupt time and the system time, in
-    /// units of 100 ns (KUSER_SHARED_DATA), and `timeGetTime` reads the first of
-    /// them in milliseconds (timer-rule article). `GetTickCount` keeps the step
-    /// of the default interval (confidence D). The time of day is taken to have
-    /// begun with the computer.
+    /// Each clock interrupt writes the interrupt time and the system time, in units of 100 ns
+    /// (KUSER_SHARED_DATA). `timeGetTime` reads the first of them in milliseconds (timer-rule
+    /// article). `GetTickCount` keeps the step of the default interval (confidence D). The time of
+    /// day is assumed to start with the computer.
     fn shows(&self, clock: OsClock, now: Time) -> Option<Time> {
         let (tick, unit) = match clock {
             OsClock::TimeGetTime => (self.ticks.last_tick(now), MS),

@@ -8,18 +8,17 @@ use crate::grid::Grid;
 pub(super) enum Class {
     /// All of them.
     EveryTick,
-    /// Those with a default scan.
+    /// The ticks with a default scan.
     DefaultScans,
 }
 
 /// The ticks under the interval in force, and the default scans among them.
 ///
-/// When the interval changes, the ticks go on from the last one of the old
-/// interval, or from the next if that would come first: a shorter interval puts
-/// no tick off. The next default scan is at the first tick that is a scan's
-/// length after the last. Nobody has documented either: confidence C. If ticks
-/// or scans began anew, a process that asks and releases around each of its
-/// sleeps would put off those of all others for ever.
+/// When the interval changes, the ticks continue from the last one of the old interval, or from
+/// the next if that would come first. A shorter interval thus delays no tick. The next default
+/// scan is at the first tick that is a scan's length after the last. Neither is documented:
+/// confidence C. If ticks or scans started anew, a process with a request around each of its
+/// sleeps would delay those of all others for ever.
 #[derive(Clone, Debug)]
 pub(super) struct Ticks {
     grid: Grid,
@@ -86,9 +85,8 @@ impl Ticks {
         }
     }
 
-    /// The last tick at `now` or before. What would have been a tick before
-    /// its grid was in force was none, or changes that come faster than ticks
-    /// would put them off for ever.
+    /// The last tick at `now` or before. Instants of the grid before it was in force are no ticks;
+    /// else changes that come faster than ticks would delay them for ever.
     pub(super) fn last_tick(&self, now: Time) -> Time {
         let tick = self.grid.at_or_before(now);
         if tick > self.since {

@@ -5,8 +5,8 @@ use crate::grid::Grid;
 
 const MS: Time = Time::from_ns(1_000_000);
 
-/// What a generation keeps of a tolerance, which is asked for in whole
-/// milliseconds (geoffchappell.com, "TimerControlFlags").
+/// How a generation keeps a tolerance, which is requested in whole milliseconds
+/// (geoffchappell.com, "TimerControlFlags").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
     /// Nothing: there is no coalescing.
@@ -19,7 +19,7 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// What it keeps of `tolerance`.
+    /// The kept part of `tolerance`.
     pub(super) fn kept(self, tolerance: Time) -> Time {
         let ms = tolerance.div(MS);
         match self {
@@ -34,9 +34,8 @@ impl Encoding {
 
 const STEP: Time = Time::from_ns(100 << 18);
 
-/// The tick of `ticks` from `first`, which is one of them, to `until` at which
-/// a timer goes off that may do so at any of them: the one whose number from
-/// the anchor has the most trailing zeros.
+/// The tick at which a timer fires that may fire at any of `ticks` from `first`, which is one of
+/// them, to `until`. It is the one whose number from the anchor has the most trailing zeros.
 ///
 /// Thus timers whose windows overlap meet although none knows of the others, and
 /// that is what the documentation says of them (Microsoft, "Windows Timer

@@ -5,15 +5,15 @@ use crate::clock::Time;
 use crate::rules::ThreadId;
 use crate::scheduler::Policy;
 
-/// How long a CPU keeps one thread more than another, so that three hogs have two thirds of
-/// two CPUs each: a busy CPU looks every 32 ms (16 times as many ms as there are CPUs in a
-/// pair), and moves a thread whose load is twice the imbalance at the second look
-/// (`load_balance`, `detach_tasks`; confidence C).
+/// How long a CPU keeps one thread more than another, so that three hogs have two thirds of two
+/// CPUs each. A busy CPU looks every 32 ms, 16 times as many ms as there are CPUs in a pair. It
+/// moves a thread whose load is twice the imbalance at the second look (`load_balance`,
+/// `detach_tasks`; confidence C).
 const UNEVEN: Time = Time::from_ns(64_000_000);
 
 impl Fair {
-    /// A CPU with two threads more than another gives it one, and one with a single thread
-    /// more after a while: the simplest form of what `load_balance` does (confidence C).
+    /// A CPU with two threads more than another gives it one, and one with a single thread more
+    /// does so after a while. That is the simplest form of `load_balance` (confidence C).
     pub(in crate::scheduler) fn balance(&mut self, cpu: usize) -> Option<(ThreadId, usize)> {
         let ready = |cpu: usize| {
             let runs = self.cpus[cpu].running.is_some();

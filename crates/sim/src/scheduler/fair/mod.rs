@@ -39,23 +39,24 @@ use punctual_program::setting::Priority;
 
 /// Linux's fair scheduler: since 6.6 EEVDF, earliest eligible virtual deadline first; before that CFS.
 ///
-/// Each CPU has a queue. A thread's virtual runtime grows with the time it
-/// runs, the slower the heavier it is. It is eligible while that is not above
-/// the mean of its queue, and its virtual deadline is a slice after where it
-/// stood when the slice began. The eligible thread with the earliest deadline
-/// runs; a slice ends at a tick, or with `HRTICK` by a timer of its own; a thread that wakes takes the CPU if its
-/// deadline is earlier, unless [`Parity`] keeps it from that. A thread that sleeps keeps its distance from the mean
-/// (`kernel/sched/fair.c`). `SCHED_FIFO` and `SCHED_RR` threads come before all of these, and `SCHED_DEADLINE` ones
-/// before those.
+/// Each CPU has a queue. A thread's virtual runtime grows with the time it runs, the slower the
+/// heavier it is. It is eligible while that is not above the mean of its queue. Its virtual
+/// deadline is a slice after its place at the start of the slice. The eligible thread with the
+/// earliest deadline runs. A slice ends at a tick, or with `HRTICK` by a timer of its own. A
+/// thread that wakes takes the CPU if its deadline is earlier, unless [`Parity`] keeps it from
+/// that. A thread that sleeps keeps its distance from the mean (`kernel/sched/fair.c`).
+/// `SCHED_FIFO` and `SCHED_RR` threads come before all of these, and `SCHED_DEADLINE` ones before
+/// those.
 ///
-/// With `DELAY_DEQUEUE` the distance of one that had more than its share shrinks while others of its queue
-/// run, and is gone when nobody does. Lazy preemption delays a wake-up only where the CPU that carries it out is
-/// another: at the end of the interrupt that woke it, a CPU goes back to user mode, and looks (commits
-/// 7c70cb94d29c and 26baa1f1c4bd). What threads do in the kernel is not modelled, so the
-/// other modes of preemption are alike.
+/// With `DELAY_DEQUEUE` a thread that had more than its share has a debt. It shrinks while others
+/// of the queue run, and is gone when none does. Lazy preemption delays a wake-up only where
+/// another CPU carries it out. At the end of the interrupt that woke it, a CPU goes back to user
+/// mode, and looks (commits 7c70cb94d29c and 26baa1f1c4bd). The work of threads in the kernel is
+/// not modelled, so the other modes of preemption are alike.
 ///
-/// Under CFS there are no deadlines: who has run least is next, one that wakes comes half a scheduling latency before
-/// the others at most, and takes the CPU of one that is a wake-up granularity ahead of it.
+/// Under CFS there are no deadlines: the thread that has run least is next. A waking thread is
+/// placed at most half a scheduling latency before the others. It takes the CPU of one that is a
+/// wake-up granularity ahead of it.
 ///
 /// A CPU without work takes a thread from the longest queue, and one that is
 /// crowded gives some away at the end of a turn.
@@ -89,7 +90,7 @@ struct Cpu {
     /// How long it has been crowded since it last gave a thread away.
     crowded: Time,
     real_time_use: RealTime,
-    /// Whether somebody who woke is to be looked at in the next tick.
+    /// Whether a woken thread is to be considered in the next tick.
     is_asked: bool,
 }
 
@@ -192,8 +193,7 @@ impl Fair {
             self.forget(Member::Thread(id), at);
             self.threads[id].be(&candidate);
         } else {
-            // It leaves one class and comes to the other as it would from
-            // sleep.
+            // It leaves one class and joins the other as it would from sleep.
             if changed.is_real_time {
                 self.leave(Member::Thread(id), at);
                 self.put_back(at, cpu);
@@ -350,8 +350,8 @@ impl Fair {
         self.is_overtaken(cpu)
     }
 
-    /// A thread that yields gives up what is left of its slice, if anybody else is there and it has had no more than
-    /// its share (`yield_task_fair` since commit 79104becf42b).
+    /// A thread that yields gives up the rest of its slice, if there are others and it has had no
+    /// more than its share (`yield_task_fair` since commit 79104becf42b).
     fn forfeit(&mut self, id: ThreadId, cpu: usize) {
         let (member, at) = (Member::Thread(id), self.queue_for(id, cpu));
         if self.queues[cpu].threads == 0 || !self.is_eligible(&self.threads[id], at, None) {
@@ -547,7 +547,7 @@ impl Fair {
         here.real_time_use.is_out(self.rules.real_time, waits)
     }
 
-    /// Whether somebody in the queues of a CPU is to run instead of the one that does.
+    /// Whether a thread in the queues of a CPU is to run instead of the present one.
     fn is_overtaken(&self, cpu: usize) -> bool {
         let Some(running) = self.cpus[cpu].running else {
             return false;
@@ -577,7 +577,7 @@ impl Fair {
         }
     }
 
-    /// Gives a thread that comes to `cpu` its place in virtual time there.
+    /// Gives a thread that arrives at `cpu` its place in virtual time there.
     fn place(&mut self, candidate: Candidate, cpu: usize) {
         let id = candidate.thread;
         if self.threads.len() <= id {

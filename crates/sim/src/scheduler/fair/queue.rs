@@ -23,12 +23,13 @@ pub(super) struct Queue {
     pub(super) waiting: VecDeque<(i64, Member)>,
     /// The member that runs, or contains the running one.
     pub(super) current: Option<Member>,
-    /// If nobody does: the group that had in it who ran, and still has somebody. Its turn goes on if it is taken again.
+    /// If none runs: the group of the last running member, if it still has members. Its turn
+    /// continues if it is taken again.
     pub(super) last: Option<Member>,
     /// Sums over these and those.
     pub(super) weight: i64,
     pub(super) weighted_runtime: i128,
-    /// The mean when there was last somebody; under CFS, the least runtime there was.
+    /// The mean when there was last a member; under CFS, the least runtime there was.
     mean: i64,
     /// How often its last member left.
     emptied: u64,
@@ -127,7 +128,7 @@ impl Fair {
         weighted(entity.runtime, weight) <= sum
     }
 
-    /// Whether somebody who waits in a queue is to run instead of the one that does.
+    /// Whether a waiting member of a queue is to run instead of the present one.
     pub(super) fn has_better(&self, at: usize) -> bool {
         let queue = &self.queues[at];
         let Some(best) = self.first(at).map(|best| self.entity(best)) else {
@@ -181,7 +182,7 @@ impl Fair {
         self.queues[at].weighted_runtime += weighted;
     }
 
-    /// Gives one that comes to a queue its place in virtual time there.
+    /// Gives a member that arrives at a queue its place in virtual time there.
     pub(super) fn settle(&mut self, member: Member, at: usize) {
         let mean = self.mean(at);
         let entity = self.entity(member);
@@ -220,8 +221,8 @@ impl Fair {
         entity.is_placed = true;
     }
 
-    /// Whether a member that comes back to a queue had more than its share as it left: it stays there until the
-    /// others have caught up, or nobody else is left (`DELAY_DEQUEUE`).
+    /// Whether a member that returns to a queue had more than its share as it left. It stays there
+    /// until the others have caught up or gone (`DELAY_DEQUEUE`).
     fn is_delayed(&self, entity: &Entity, at: usize) -> bool {
         self.rules.delays && entity.lag < 0 && entity.left.0 == at
     }

@@ -17,12 +17,14 @@ const KEPT: i64 = Time::from_ns(1_000_000).as_thirds() as i64;
 
 /// The groups, each inside another.
 ///
-/// A group has a pool that is filled to its quota in each period. The first begins when it is first used: on
-/// Linux it is where chance puts it since 6.3 (`init_cfs_bandwidth`), so that it is not one with ticks.
-/// Each CPU takes portions of 5 ms out of the pool (Documentation/scheduler/sched-bwc.rst). Whether one is used up
-/// is looked at in ticks and when a thread of the group wakes, so a group gets up to a tick more on each CPU, and pays
-/// that back out of the next period. A CPU that finds the pool empty keeps the threads of the group until the pool is filled
-/// (`assign_cfs_rq_runtime`, `throttle_cfs_rq`, `distribute_cfs_runtime`, kernel/sched/fair.c).
+/// A group has a pool that is filled to its quota in each period. The first begins when it is
+/// first used. On Linux since 6.3 it begins at random (`init_cfs_bandwidth`), so that it does not
+/// coincide with ticks. Each CPU takes portions of 5 ms out of the pool
+/// (Documentation/scheduler/sched-bwc.rst). The use of a portion is checked in ticks and when a
+/// thread of the group wakes. A group thus gets up to a tick more on each CPU, and pays that back
+/// out of the next period. A CPU that finds the pool empty keeps the threads of the group until
+/// the pool is filled (`assign_cfs_rq_runtime`, `throttle_cfs_rq`, `distribute_cfs_runtime`,
+/// kernel/sched/fair.c).
 ///
 /// The rest of a period is added to the next, up to the quota and its burst.
 ///
@@ -68,7 +70,7 @@ impl Groups {
         self.all.len() - 1
     }
 
-    /// A group has another quota from now on, or none, and nobody in it waits.
+    /// A group has another quota from now on, or none, and no thread in it waits.
     pub(super) fn renew(&mut self, group: GroupId, quota: Option<Quota>) {
         self.has_quota |= quota.is_some();
         let Group { around, weight, .. } = self.all[group];

@@ -20,10 +20,10 @@ const SERVED: Time = Time::from_ns(50_000_000);
 
 /// How much real-time threads had of one CPU.
 ///
-/// Throttled, they have 950 ms of each period of a second, at multiples of it, and the CPU is
-/// idle after that if nobody else wants it (`sched_rt_runtime_exceeded`, kernel/sched/rt.c, before
-/// Linux 6.12). With the fair server they go on until an ordinary thread has waited for 950 ms,
-/// which is when the server has just time left for its 50 ms (kernel/sched/deadline.c, since 6.12).
+/// Throttled, they have 950 ms of each period of a second, at multiples of it. The CPU is idle
+/// after that if no other thread wants it (`sched_rt_runtime_exceeded`, kernel/sched/rt.c, before
+/// Linux 6.12). With the fair server they continue until an ordinary thread has waited for 950 ms.
+/// Then the server has just time left for its 50 ms (kernel/sched/deadline.c, since 6.12).
 #[derive(Debug, Default)]
 pub(super) struct RealTime {
     used: Time,
@@ -150,8 +150,8 @@ impl Fair {
         waiting.any(|other| self.rank(*other) == self.rank(thread))
     }
 
-    /// A real-time thread gives its CPU to others of its priority, or the rest of its reservation away. Whether
-    /// somebody takes it.
+    /// A real-time thread gives its CPU to others of its priority, or the rest of its reservation
+    /// away. Returns whether another takes it.
     pub(super) fn yields_real_time(&mut self, id: ThreadId, cpu: usize) -> bool {
         if self.threads[id].policy == Policy::Deadline {
             return self.throttle(id, true);

@@ -187,8 +187,8 @@ fn a_yield_gives_up_the_place_or_the_rest_of_the_slice() {
     assert_eq!([false, true].map(share_of_a_yielder), [500, 166]);
 }
 
-/// A sleeper that had more than its share, beside one busy thread, comes back after a moment. Nobody
-/// has left the queue meanwhile, so its debt is still there: whatever the busy thread did.
+/// A sleeper that had more than its share, beside one busy thread, returns after a moment. No
+/// member has left the queue meanwhile, so its debt is still there, whatever the busy thread did.
 #[test]
 fn a_debt_is_forgiven_only_by_an_empty_queue() {
     let delays = Rules {

@@ -66,7 +66,7 @@ impl Fair {
         self.climb(at);
     }
 
-    /// A queue has somebody: its group is in the one around, unless it waits for time.
+    /// A queue has a member: its group is in the one around, unless it waits for time.
     fn climb(&mut self, mut at: usize) {
         while let Some((group, around)) = self.up(at) {
             self.weigh(at);
@@ -85,7 +85,7 @@ impl Fair {
         }
     }
 
-    /// Takes a thread that waits out of its queue, and its groups where they have nobody left.
+    /// Takes a waiting thread out of its queue, and its groups where they have no member left.
     pub(super) fn quit(&mut self, thread: ThreadId, at: usize) {
         if self.withdraw(Member::Thread(thread), at) {
             self.tell(at, -1);
@@ -204,8 +204,8 @@ impl Fair {
         }
     }
 
-    /// A group has the weight of one thread, if it has no other, of which it has on a CPU what those of it that
-    /// are ready there weigh of all that are (`calc_group_shares`, without what they were before).
+    /// A group has the weight of one thread, if it has no other. On a CPU it has the share of its
+    /// weight that is ready there (`calc_group_shares`, without earlier load).
     pub(super) fn weigh(&mut self, at: usize) {
         let Some((group, around)) = self.up(at) else {
             return;

@@ -52,8 +52,8 @@ impl Fair {
         Woken::Waits
     }
 
-    /// Whether a thread that is not queued yet takes the CPU of one of its kind: what decides is
-    /// the queue in which both are, or groups that they are in (`find_matching_se`).
+    /// Whether a thread that is not queued yet takes the CPU of one of its kind. The queue that
+    /// contains both, or groups that they are in, decides (`find_matching_se`).
     fn preempts(&mut self, id: ThreadId, cpu: usize) -> bool {
         let (mut member, mut at) = (Member::Thread(id), self.queue_for(id, cpu));
         while self.queues[at].current.is_none()
@@ -78,13 +78,14 @@ impl Fair {
             entity.safe_until = entity.safe_until.min(entity.runtime);
             return true;
         }
-        // `SCHED_BATCH` and `SCHED_IDLE` take nobody's CPU as they wake (`check_preempt_wakeup_fair`).
+        // `SCHED_BATCH` and `SCHED_IDLE` take no CPU as they wake (`check_preempt_wakeup_fair`).
         of_idle.0 == of_idle.1
             && self.threads[id].policy == Policy::Other
             && self.overtakes(member, current, at, cpu)
     }
 
-    /// Whether a member of a queue that comes, or gets somebody who does, takes the place of the one that runs.
+    /// Whether an arriving member of a queue, or one whose group gets a member, takes the place of
+    /// the running one.
     fn overtakes(&mut self, comes: Member, current: Member, at: usize, cpu: usize) -> bool {
         let woken = *self.entity(comes);
         let mut running = *self.entity(current);

@@ -1,5 +1,5 @@
-//! What the rows of `scenarios/validation` do not say: every version, changes
-//! while timers are armed, and the corners.
+//! Behaviour that the rows of `scenarios/validation` leave out: every version, changes while
+//! timers are armed, and edge cases.
 
 use punctual_core::{Method, Nanos};
 use punctual_program::Setting;
@@ -254,7 +254,7 @@ fn a_default_scan_can_slip_by_a_tick() {
     os.arm(1, SLEEP, us(10), ms(1), Time::ZERO);
     let (at, _, expired) = os.interrupt();
     assert_eq!((at, expired.len()), (ms(12), 0));
-    // Those that were due meanwhile are looked at, too.
+    // Timers that were due meanwhile are checked, too.
     os.arm(2, SLEEP, us(12_100), ms(1), Time::ZERO);
     let (at, _, expired) = os.interrupt();
     assert_eq!((at, expired.len()), (ms(18), 2));

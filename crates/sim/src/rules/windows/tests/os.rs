@@ -106,10 +106,8 @@ impl Os {
         }
     }
 
-    /// From one wake-up to the next of a thread that has just been woken and
-    /// sleeps in a loop, with 3 us from a wake-up to the next call. The first
-    /// two are left out.
-    pub(super) fn loop_of(&mut self, thread: ThreadId, from: Time, length: Time) -> Vec<Time> {
+    /// The times between two wake-ups of a thread that sleeps in a loop, with 3 us from a wake-up
+    /// to the next call. The thread has just been woken. The first two times are left out.
         let work = Time::from_ns(3_000);
         let mut now = from;
         let mut gaps = vec![];
