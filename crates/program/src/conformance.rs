@@ -22,6 +22,7 @@ pub enum Invariant {
     /// A wait takes at most one step per 100 us of its length, and 64 more, without yields, which
     /// are unlimited. This cannot hold on a clock that stands still for longer than a nap. A
     /// strategy that asks for the time left then asks again and again.
+    BoundedSteps,
     /// A strategy that promises a spin budget keeps it.
     SpinBudget,
     /// However bad the past, a strategy that sleeps goes on trying to.

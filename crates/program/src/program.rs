@@ -75,6 +75,7 @@ pub enum Due {
     /// At the next cycle of the thread's [`Op::Pace`] that has not begun yet. Missed cycles are
     /// skipped and counted, not waited for. Each uses up a pass of the loop around the wait. A
     /// number of passes thus takes as many cycles, however late the waits are.
+    NextCycle,
 }
 
 /// Whether a spawned program shares its parent's process.

@@ -19,6 +19,7 @@ use crate::turns::{Error, Turns};
 /// that the computer did not start, and threads that all wait for each other's end. Another is a
 /// thread that has not come back to the clock for a minute of real time, as it waits for another
 /// one's lock or channel.
+#[derive(Clone, Debug)]
 pub struct VirtualClock {
     turns: Arc<Turns>,
     sleep: Method,

@@ -108,6 +108,7 @@ impl Os {
 
     /// The times between two wake-ups of a thread that sleeps in a loop, with 3 us from a wake-up
     /// to the next call. The thread has just been woken. The first two times are left out.
+    pub(super) fn loop_of(&mut self, thread: ThreadId, from: Time, length: Time) -> Vec<Time> {
         let work = Time::from_ns(3_000);
         let mut now = from;
         let mut gaps = vec![];
