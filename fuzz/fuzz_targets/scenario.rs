@@ -1,5 +1,5 @@
-//! A scenario file that says anything at all is read or refused, and what was
-//! read runs to an end or to a limit on every model it names.
+//! Any scenario file is read or refused, and a file that was read runs to an end or to a limit on
+//! every model it names.
 
 #![no_main]
 

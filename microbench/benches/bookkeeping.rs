@@ -1,5 +1,5 @@
-//! The cost of a strategy and the books of its wait, without the waiting: whole waits on an OS where naps and spins
-//! take no time, and then single turns.
+//! The cost of a strategy and the accounts of its wait, without the waiting. Whole waits run on an
+//! OS where naps and spins take no time, and then single turns.
 //!
 //!     cargo bench --bench bookkeeping
 

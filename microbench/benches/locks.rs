@@ -3,10 +3,9 @@
 //!
 //!     cargo bench --bench locks
 //!
-//! A section is to acquire the lock, count and release. Two threads end when the
-//! first of them is done, because under a lock that is not fair the other could have
-//! most of its sections still before it, and nobody to share the lock with. Ratios are per
-//! round, to std's mutex; their interval holds the median with 95 %.
+//! A section is to acquire the lock, count and release. Two threads end when the first of them is
+//! done. Under an unfair lock the other could still have most of its sections before it, without a
+//! competitor. Ratios are per round, to std's mutex; their interval holds the median with 95 %.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -4,11 +4,11 @@
 //!     cargo bench --bench many_sleeps             7 rounds, two minutes
 //!     cargo bench --bench many_sleeps -- 3 8 100  3 rounds of 8 and of 100 tasks
 //!
-//! Each task sleeps for 9 to 11 ms at random, again and again for a second. Subjects
-//! take turns, and each round begins with another one. CPU time is that of the whole
-//! process. Each figure is the median over the rounds. 10,000 tasks need more CPU
-//! time than two CPUs have: there the sleeps per second differ, too. tokio-timerd
-//! needs a descriptor for each sleep (`ulimit -n`), and is left out without.
+//! Each task sleeps for 9 to 11 ms at random, again and again for a second. Subjects take turns,
+//! and each round begins with another one. CPU time is that of the whole process. Each figure is
+//! the median over the rounds. 10,000 tasks need more CPU time than two CPUs have, so the sleeps
+//! per second differ there, too. tokio-timerd needs a descriptor for each sleep (`ulimit -n`), and
+//! is left out without.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! How late a wait is when the call has returned: by the caller's own clock, beside four
+//! How late a wait is when the call has returned, by the caller's own clock. Beside it are four
 //! lines of `std` that sleep until 1 ms before the deadline and spin the rest.
 //!
 //!     cargo bench --bench returns            24 rounds, a minute and a half

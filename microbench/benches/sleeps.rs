@@ -1,16 +1,16 @@
-//! How late sleeps of tasks end, and what CPU time each takes: punctual's beside
-//! those of tokio, tokio-timerd, async-io and futures-timer, one task that sleeps
-//! again and again in tokio's current-thread runtime.
+//! How late sleeps of tasks end, and the CPU time of each: punctual's beside those of tokio,
+//! tokio-timerd, async-io and futures-timer. One task sleeps again and again in tokio's
+//! current-thread runtime.
 //!
 //!     cargo bench --bench sleeps             25 rounds, a minute and three quarters
 //!     cargo bench --bench sleeps -- 6        as many as that
 //!
-//! Subjects take turns, and each round begins with another one. CPU time is that of
-//! the whole process, so also of threads behind the timers. Last, how often the
-//! thread of punctual's timers wakes for calls that may be late by a tolerance, beside
-//! the fewest wake-ups that serve them all (interval stabbing). *hogs*: a busy process for each
-//! CPU. Cost is CPU time + 10 x lateness, each lateness at most 1 ms. Ratios are
-//! another's over punctual's, per round; their interval holds the median with 95 %.
+//! Subjects take turns, and each round begins with another one. CPU time is that of the whole
+//! process, so also of threads behind the timers. The last part counts the wake-ups of punctual's
+//! timer thread for calls with a tolerance. Beside it are the fewest wake-ups that serve them all
+//! (interval stabbing). *hogs*: a busy process for each CPU. Cost is CPU time + 10 x lateness,
+//! each lateness at most 1 ms. Ratios are another's over punctual's, per round; their interval
+//! holds the median with 95 %.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;

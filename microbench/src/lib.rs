@@ -1,5 +1,5 @@
-//! An OS on which waiting takes no time, so that what is left is the work of
-//! the strategy and of the books of its waits; and [`locks`].
+//! An OS on which waiting takes no time. Only the work of the strategy and of the accounts of its
+//! waits is left. Also [`locks`].
 
 pub mod locks;
 

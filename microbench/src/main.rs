@@ -1,13 +1,13 @@
-//! Does one thing a number of times: waits for a deadline that has passed, ticks
-//! for a slot that is over, or only reads the clock, or keeps the books of waits that take no time. For counting
-//! instructions, which wall time is too noisy for.
+//! Does one thing a number of times, for counting instructions, because wall time is too noisy. It
+//! waits for a deadline that has passed, ticks for a slot that is over, only reads the clock, or
+//! keeps the accounts of waits that take no time.
 //!
 //!     punctual-microbench clock|waiter|sleep_until|statistics|tick|arrival COUNT
 //!     punctual-microbench STRATEGY LENGTH|any COUNT
 //!     punctual-microbench state STRATEGY LENGTH|any COUNT
 //!
-//! The last says where the strategy lies, and writes to another place that it names
-//! before each wait: for a trace of which lines of it a wait touches.
+//! The last says where the strategy lies, and writes to another place that it names before each
+//! wait. A trace then shows which lines of it a wait touches.
 
 use std::hint::black_box;
 use std::process::ExitCode;

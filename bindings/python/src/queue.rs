@@ -98,7 +98,7 @@ impl TimerThread {
 
     fn call_at_ns(&self, deadline: u64, callback: Py<PyAny>) -> PyResult<u64> {
         let call = move |_late: Duration| {
-            // None where the interpreter has ended: then nobody waits for it.
+            // None where the interpreter has ended: then no thread waits for it.
             Python::try_attach(|py| {
                 if let Err(why) = callback.call0(py) {
                     why.write_unraisable(py, Some(callback.bind(py)));
@@ -152,7 +152,7 @@ impl Post {
         let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
         values.push(value);
         if values.len() == 1 {
-            // Where it is full, or nobody is left to hear it, the loop need not be told.
+            // Where it is full, or has no reader left, the loop need not be told.
             let _ = (&self.bell).write(&[0]);
         }
     }

@@ -12,8 +12,8 @@ fn checked(text: &str) -> Result<(), String> {
     let Ok(Value::Object(mut fields)) = serde_json::from_str(text) else {
         return Run::from_json(text).map(|_: Run| ());
     };
-    // The rows of `zero` and what is beside them have types of their own, which would bring the
-    // code that zeroes memory with them: of these Runs the head is checked.
+    // The rows of `zero` and their accompanying data have types of their own, which would bring
+    // the code that zeroes memory with them. Only the head of these Runs is checked.
     let is_of_zeroing = match fields.get("results") {
         Some(Value::Array(rows)) if !rows.is_empty() => rows.iter().all(is_of_zeroing),
         _ => {

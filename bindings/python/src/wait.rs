@@ -346,10 +346,10 @@ impl Cancel {
 
 /// A waiter, and what a Python program has seen of its waits.
 ///
-/// When the thread wakes, the interpreter's lock is still to be had, and neither the interpreter
-/// nor the program is in any cache: tens of microseconds. Thus a wait ends earlier by what it
-/// usually takes until all that is done after a wait has been rehearsed in Python, and what is
-/// left is spun there.
+/// When the thread wakes, the interpreter's lock is not held yet, and neither the interpreter nor
+/// the program is in any cache. That takes tens of microseconds. A wait therefore ends earlier, by
+/// the usual time until the code after a wait has been rehearsed in Python. The rest is spun
+/// there.
 pub(crate) struct Seen {
     waiter: punctual::Waiter,
     pub(crate) statistics: punctual::Statistics,
@@ -371,8 +371,8 @@ struct Begun {
     unrehearsed: u32,
 }
 
-/// How much earlier a wait ends, as learned: so that of `weight` + 1 all but one are rehearsed by
-/// the deadline, which is where CPU time and `weight` times lateness cost least together.
+/// How much earlier a wait ends, as learned. Of `weight` + 1 waits all but one are rehearsed by
+/// the deadline, which minimises CPU time plus `weight` times lateness.
 struct Lead {
     length: Duration,
     weight: f64,
@@ -393,7 +393,7 @@ impl Lead {
     }
 }
 
-/// Longer waits of the main thread are made in pieces, between which handlers run: a signal that
+/// Longer waits of the main thread are made in pieces, between which handlers run. A signal that
 /// comes while the thread does not sleep, or is delivered to another thread, ends no nap.
 const MOST: Duration = Duration::from_millis(50);
 

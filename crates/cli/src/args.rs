@@ -1,4 +1,5 @@
-//! The command line, and what is made of its definition. What each command takes is in its folder.
+//! The command line, and the parsing of its definition. The arguments of each command are in its
+//! folder.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -189,7 +190,7 @@ pub(crate) fn with_guess(message: String) -> String {
     message + &guess.unwrap_or_default()
 }
 
-/// More of their letters than names share that nobody mistakes for each other.
+/// More of their letters than confusable names share.
 const ALIKE: f64 = 0.5;
 
 #[derive(Debug, Args)]

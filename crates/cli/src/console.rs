@@ -9,8 +9,8 @@ use punctual_record::{visible, visible_lines};
 
 use crate::stop;
 
-/// Says a line on standard error, as `println!` does on standard output. What
-/// cannot be said there is lost: it changes neither what is done nor the exit code.
+/// Says a line on standard error, as `println!` does on standard output. A failure to print is
+/// ignored: it changes neither the work nor the exit code.
 macro_rules! say {
     ($($words:tt)*) => { $crate::console::tell(format_args!($($words)*)) };
 }

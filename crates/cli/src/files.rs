@@ -344,8 +344,8 @@ fn unfinished(directory: &Path) -> std::io::Result<NamedTempFile> {
     }
 }
 
-/// Removes the unfinished files that nobody writes to any more. What cannot be
-/// removed stays: it does no harm but take its space.
+/// Removes the unfinished files that have no writer any more. Files that cannot be removed stay:
+/// they only take their space.
 fn sweep(directory: &Path) {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let [begin, end] = UNFINISHED;

@@ -41,8 +41,7 @@ pub(crate) fn process() -> Option<Result<Done>> {
     }
 }
 
-/// Is one process of an experiment, for whoever started it with
-/// [`host_machine`].
+/// Is one process of an experiment, for the parent that started it with [`host_machine`].
 fn run_program() -> Result<Done> {
     let stop = stop::on_ctrl_c()?;
     stop::end_after(&stop);
@@ -51,7 +50,7 @@ fn run_program() -> Result<Done> {
     served(machine.serve(input, &mut std::io::stdout().lock()))
 }
 
-/// Is one process of those that allocate pages, for whoever started it with
+/// Is one process of those that allocate pages, for the parent that started it with
 /// [`page_process`].
 fn run_pages() -> Result<Done> {
     let stop = stop::on_ctrl_c()?;

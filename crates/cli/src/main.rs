@@ -1,10 +1,14 @@
 //! The `punctual` command.
 //!
-//! Exit codes: 0 done, 1 something is not as it should be, 2 could not run, 3
-//! ended by the user before its end (what was measured is printed and written
-//! all the same), or not all of it could be seen or judged.
+//! Exit codes:
+//!
+//! - 0: done;
+//! - 1: a check or rule failed;
+//! - 2: could not run;
+//! - 3: ended early by the user (measurements are printed and written all the same), or not all of
+//!   it could be observed or judged.
 
-// A standard error that nobody takes must not end the process: see `say!`.
+// A closed standard error must not end the process: see `say!`.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;

@@ -1,5 +1,5 @@
-//! How far a command has come and how long it still takes, on standard error: a
-//! bar on a terminal, else a line now and then.
+//! The progress of a command and its remaining time, on standard error: a bar on a terminal, else
+//! a line now and then.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};

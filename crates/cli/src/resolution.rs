@@ -85,8 +85,8 @@ fn rows(from: Nanos, to: Nanos) -> Vec<Nanos> {
     (0..1_000).map(more).take_while(|row| *row <= to).collect()
 }
 
-/// The rows that a shorter request of somebody else hides. Without any request
-/// the coarsest interval is in force, and hides nothing.
+/// The rows that a shorter request of another process hides. Without any request the coarsest
+/// interval is in force, and hides nothing.
 fn unseen(rows: &[Nanos], now: Resolution) -> Vec<Nanos> {
     let hidden = |row: &&Nanos| now.current < now.coarsest && now.current < **row;
     rows.iter().filter(hidden).copied().collect()

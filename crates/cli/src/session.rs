@@ -105,7 +105,7 @@ pub(crate) fn run_of(results: Results, started_at: Option<String>) -> Run {
     ended(run, &results.end, None)
 }
 
-/// The command as the user typed it, but for the path of the program.
+/// The command as the user typed it, without the path of the program.
 pub(crate) fn command_line() -> String {
     let quoted = |arg: std::ffi::OsString| {
         let arg = visible(&arg.to_string_lossy()).into_owned();

@@ -1,9 +1,9 @@
 //! Ctrl-C and termination end a measurement and keep what it has, or end what
 //! is held and bring back what was.
 //!
-//! A wait may never end, as where a clock stands still, and neither may the reader of a pipe take
-//! what is printed. A second Ctrl-C therefore ends the process at once, and a termination after a
-//! second, unless its waits have ended and it puts its results together or writes them.
+//! A wait may never end, as where a clock stands still, and the reader of a pipe may stop reading.
+//! A second Ctrl-C therefore ends the process at once. A termination ends it after a second,
+//! unless its waits have ended and it prepares or writes its results.
 
 use std::process::exit;
 use std::sync::OnceLock;
@@ -88,7 +88,7 @@ const TERMINATED: i32 = 143;
 /// Whether results are being written.
 static IS_WRITING: AtomicBool = AtomicBool::new(false);
 
-/// Whether somebody has to read before this process goes on.
+/// Whether a reader has to read before this process continues.
 static IS_PRINTING: AtomicBool = AtomicBool::new(false);
 
 /// Whether this process does what takes its time and ends by itself.
@@ -137,8 +137,7 @@ fn end_within(length: Duration, code: i32) {
     }
 }
 
-/// Ends a measurement of which nothing is kept, and whose report nobody reads any
-/// more.
+/// Ends a measurement whose results are neither kept nor read any more.
 pub(crate) fn if_nobody_reads() {
     if let Some(stop) = STOP.get()
         && !files::is_anything_kept()
@@ -157,12 +156,12 @@ pub(crate) struct End {
 impl End {
     /// From now on.
     ///
-    /// It waits on a thread of its own, which keeps the timer slack that is in
-    /// force now: whoever holds a slack of minutes would wait for minutes.
+    /// It waits on a thread of its own, which keeps the present timer slack: a thread with a slack
+    /// of minutes would wait for minutes.
     pub(crate) fn listen() -> Result<Self> {
         let (tell, end) = channel();
         let handler = move || {
-            // The other side is gone when nobody waits any more.
+            // The other side is gone when it no longer waits.
             let _ = tell.send(());
         };
         listen(handler)?;

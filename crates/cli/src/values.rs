@@ -218,8 +218,8 @@ pub(crate) fn model(text: &str) -> Result<Model, String> {
     }
 }
 
-/// A model whose naps are those of a recording by call and length, or, if it
-/// has none or a subject is named, as late as the waits of a subject were.
+/// A model whose naps are those of a recording by call and length. If the recording has none, or a
+/// subject is named, the naps are as late as the waits of a subject.
 fn recorded(name: &str, parameters: &str) -> Result<Model> {
     let name = &*visible(name);
     let (mut file, mut subject) = (None, None);
@@ -252,8 +252,8 @@ fn is_of_naps(measurement: &Measurement) -> bool {
     Naps::of(measurement).is_some()
 }
 
-/// A model whose naps are as late as the waits of a subject were: of one that
-/// makes one OS call for each, so that its lateness is the overshoot of a nap.
+/// A model whose naps are as late as the waits of a subject. The subject makes one OS call for
+/// each, so that its lateness is the overshoot of a nap.
 fn lateness(name: &str, run: &Run, subject: &str) -> Result<Model> {
     let measurements = || run.results.iter().filter(|m| !m.samples_late_ns.is_empty());
     let overshoots: Vec<Lateness> = measurements()

@@ -6,12 +6,11 @@ use crate::time::Nanos;
 /// The gaps of a Poisson process: exponentially distributed, so that a gap says
 /// nothing about the next, as of the requests of many users.
 ///
-/// The same seed has the same gaps on every platform and in every version: they
-/// are made of integers only, by comparing random numbers (von Neumann, Various
-/// techniques used in connection with random digits, 1951), and not of logarithms,
-/// which differ from one C library to the next. The random numbers are SplitMix64
-/// (Steele, Lea, Flood, Fast splittable pseudorandom number generators, 2014): five
-/// lines, where a dependency would bring its versions along. They are no secret.
+/// The same seed has the same gaps on every platform and in every version. They are made of
+/// integers only, by comparing random numbers (von Neumann, Various techniques used in connection
+/// with random digits, 1951). Logarithms would differ from one C library to the next. The random
+/// numbers are SplitMix64 (Steele, Lea, Flood, Fast splittable pseudorandom number generators,
+/// 2014): five lines, where a dependency would change with its versions. They are no secret.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrivals {
     state: u64,

@@ -5,8 +5,8 @@ use crate::period::Period;
 use crate::schedule::{Schedule, Served};
 use crate::time::{Nanos, Tick};
 
-/// Frames that are to be done by the slots of a period, without a clock: whoever
-/// works says when it is and how long the work took.
+/// Frames that are to be done by the slots of a period, without a clock. The caller tells the time
+/// and how long the work took.
 #[derive(Clone, Copy, Debug)]
 pub struct Frames<C> {
     /// The slots, with those before the frames to come.
@@ -38,8 +38,8 @@ impl<C: Copy + Ord> Frames<C> {
     /// Plans a frame that can begin `now`. Its slot is the next one before which at
     /// least half of the predicted work fits in; those before it are missed.
     ///
-    /// Not all of it, as a prediction that is too high would keep the frame from
-    /// the slot that it can make, and the next ones too.
+    /// Not all of it. A prediction that is too high would keep the frame from the slot that it can
+    /// make, and the next ones too.
     pub fn plan(&mut self, now: Tick<C>) -> Planned<C> {
         let predicted = self.predicted();
         let half = Nanos::new(predicted.as_ns() / 2);

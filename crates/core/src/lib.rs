@@ -1,9 +1,7 @@
-//! The pure core of punctual: a wait is a state machine, and somebody else
-//! carries out its steps.
+//! The pure core of punctual: a wait is a state machine, whose caller carries out its steps.
 //!
-//! Nothing here touches an operating system. A [`Strategy`] is one way of
-//! waiting, written as a state machine; [`drive`] is the loop for whoever carries
-//! out its steps on the calling thread.
+//! Nothing here touches an operating system. A [`Strategy`] is one way of waiting, written as a
+//! state machine; [`drive`] is the loop of a caller that carries out its steps on its own thread.
 
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -62,14 +62,13 @@ methods! {
     /// Linux: `epoll_wait` with a timeout and nothing to wait for, in whole
     /// milliseconds, rounded up.
     Epoll = "epoll_wait",
-    /// A condition variable of the standard library that nobody notifies, with
-    /// a timeout: a futex on Linux, `WaitOnAddress` on Windows, in whole
-    /// milliseconds, rounded up (`SleepConditionVariableSRW` in a program that is
-    /// built for Windows 7), `pthread_cond_timedwait_relative_np` on macOS. A
-    /// signal does not end it.
+    /// A condition variable of the standard library that is never notified, with a timeout. On
+    /// Linux it is a futex. On Windows it is `WaitOnAddress`, in whole milliseconds, rounded up
+    /// (`SleepConditionVariableSRW` in a program that is built for Windows 7). On macOS it is
+    /// `pthread_cond_timedwait_relative_np`. A signal does not end it.
     ConditionVariable = "condition-variable",
-    /// Linux: `FUTEX_WAIT_BITSET` on a word that nobody changes, until an
-    /// instant of `CLOCK_MONOTONIC`.
+    /// Linux: `FUTEX_WAIT_BITSET` on a word that never changes, until an instant of
+    /// `CLOCK_MONOTONIC`.
     Futex = "futex",
     /// Linux and Android: [`Futex`](Self::Futex) with the thread's timer slack
     /// lowered to 1 ns around the call, by further calls as for
@@ -85,16 +84,15 @@ methods! {
     /// its signal writes. A process has one such timer: where another thread waits by it, it is refused. Timer slack
     /// does not apply to it.
     IntervalTimer = "setitimer",
-    /// Linux: a receive with `SO_RCVTIMEO` from a local socket that nobody sends
-    /// to. Its timeout, a microsecond at least, is counted in jiffies, as those
-    /// of the network are.
+    /// Linux: a receive with `SO_RCVTIMEO` from a local socket without a sender. Its timeout, a
+    /// microsecond at least, is counted in jiffies, as those of the network are.
     SocketTimeout = "SO_RCVTIMEO",
     /// Windows: `Sleep`, in whole milliseconds, rounded up.
     WindowsSleep = "Sleep",
     /// Windows: `SleepEx`, not alertable, in whole milliseconds, rounded up.
     WindowsSleepEx = "SleepEx",
-    /// Windows: `WaitForSingleObject` on an event that nobody sets, with a
-    /// timeout in whole milliseconds, rounded up.
+    /// Windows: `WaitForSingleObject` on an event that is never set, with a timeout in whole
+    /// milliseconds, rounded up.
     WaitForSingleObject = "WaitForSingleObject",
     /// Windows: `WaitForMultipleObjects` on two such events.
     WaitForMultipleObjects = "WaitForMultipleObjects",

@@ -25,10 +25,9 @@ pub enum MissedTickBehavior {
 
 /// The slots of a period on one clock, and the books of what became of them.
 ///
-/// It has no clock: whoever waits for [`next_at`](Self::next_at) says by
-/// [`serve`](Self::serve) when that was over. A slot is exactly so many periods
-/// after the first; nothing is based on when anybody woke, so lateness never adds
-/// up.
+/// It has no clock: a caller that waits for [`next_at`](Self::next_at) reports the end of the wait
+/// by [`serve`](Self::serve). A slot is a whole number of periods after the first. It does not
+/// depend on the times of wake-ups, so lateness never adds up.
 ///
 /// # Examples
 ///
@@ -72,8 +71,8 @@ pub struct Schedule<C> {
     shift_ns: i64,
 }
 
-/// Random slots that were found to be due before they are served, so that who is
-/// behind counts each of them once and not again at each tick.
+/// Random slots that were found to be due before they are served. A late caller thus counts each
+/// of them once and not again at each tick.
 #[derive(Clone, Copy, Debug)]
 struct Ahead<C> {
     /// How many; what else is here means nothing without any.
@@ -247,10 +246,10 @@ impl<C: Copy + Ord> Schedule<C> {
         more.saturating_add(1)
     }
 
-    /// From the last slot that was due on, slots are so far apart. At most one is
-    /// due at `now` then, a slot of the old period or, where several of the new one
-    /// would have passed, the last of these; older ones that are owed are missed. Of
-    /// random ones a million at most are, and what is owed beyond is put off to `now`.
+    /// Slots have the new period from the last due slot on. At most one is then due at `now`: a
+    /// slot of the old period or, where several of the new one would have passed, the last of
+    /// these. Older owed slots are missed. Of random slots at most a million are missed, and
+    /// further owed ones are postponed to `now`.
     pub fn set_period(&mut self, period: Period, now: Tick<C>) {
         self.seen = now;
         self.miss(self.owed_at(self.seen).saturating_sub(1));
@@ -285,7 +284,7 @@ impl<C: Copy + Ord> Schedule<C> {
         self.shifted_from(old);
     }
 
-    /// Begins anew: the next slot is `at`. Those that are due at `now` are missed.
+    /// Starts anew: the next slot is `at`. Slots that are due at `now` are missed.
     pub fn reset_at(&mut self, at: Tick<C>, now: Tick<C>) {
         self.seen = now;
         self.miss(self.owed_at(self.seen));
@@ -319,8 +318,8 @@ impl<C: Copy + Ord> Schedule<C> {
         self.period
     }
 
-    /// Counts the random slots that are owed, so that whoever asks for the books again and
-    /// again counts each of them once.
+    /// Counts the random slots that are owed, so that repeated calls for the counts include each
+    /// of them once.
     pub fn count_owed(&mut self) {
         if let (Some(arrivals), true) = (self.arrivals, self.at <= self.seen) {
             self.ahead = self.look_ahead(arrivals, self.seen);
@@ -340,8 +339,8 @@ impl<C: Copy + Ord> Schedule<C> {
         }
     }
 
-    /// A tick at `now` was too late for slots after it. Those due at `until` stay owed, as
-    /// the caller is not late for them.
+    /// A tick at `now` was too late for slots after it. Slots due at `until` stay owed, as the
+    /// caller is not late for them.
     #[cold]
     fn make_up(&mut self, now: Tick<C>, until: Tick<C>) {
         let owed = self.owed_at(until);
@@ -780,7 +779,7 @@ mod tests {
         schedule.set_period(hz(1_000_000), ms(1_000));
         let soon = schedule.next_at();
         assert!(soon > ms(1_000) && soon < ms(1_001), "{soon:?}");
-        // Not all that is owed is looked at, and yet no debt goes on to another rate.
+        // Not all owed slots are examined, and yet no debt is carried to another rate.
         now = ms(100_000);
         tick(&mut schedule, &mut now, Nanos::ZERO);
         assert_eq!(schedule.books().owed, LOOK);

@@ -29,8 +29,8 @@ impl<'de> Deserialize<'de> for Method {
     }
 }
 
-/// As its text, and a `fixed-margin` with its parameters too: without them its
-/// name means the defaults of whoever reads it.
+/// As its text, and a `fixed-margin` with its parameters too: without them its name would mean the
+/// defaults of the reading program.
 impl Serialize for StrategySpec {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let fixed = match self {

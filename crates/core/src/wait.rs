@@ -1,10 +1,9 @@
 //! One wait as a state machine: what a strategy is told, what it answers,
 //! and how a machine carries the answers out.
 //!
-//! A strategy never sleeps. At each turn it is told the time, and what became
-//! of its last step, and answers with the next [`Step`]. [`Wait`] keeps the
-//! books of one wait for any machine; [`drive`] is the loop for machines that
-//! block the calling thread.
+//! A strategy never sleeps. At each turn it gets the time and the result of its last step, and
+//! answers with the next [`Step`]. [`Wait`] does the accounting of one wait for any machine.
+//! [`drive`] is the loop for machines that block the calling thread.
 
 use crate::method::Method;
 use crate::time::{Clock, Lateness, Nanos, Tick};
@@ -297,7 +296,7 @@ pub trait Carrier<C: Clock> {
     /// Reads the clock.
     fn now(&mut self) -> Tick<C>;
 
-    /// The CPU time the calling thread has used; `None` where nobody counts it.
+    /// The CPU time the calling thread has used; `None` where it is not counted.
     fn cpu_time(&mut self) -> Option<Nanos>;
 
     /// Blocks with `method`, and says why that ended.

@@ -1,6 +1,6 @@
-//! What strategies cost in virtual time over what is possible to who knows the
-//! distributions of the overshoots: on every recording of naps under `runs`, on
-//! some that are made up, and on models of Linux.
+//! The costs of strategies in virtual time over the optimum with known distributions of the
+//! overshoots: on every recording of naps under `runs`, on some invented ones, and on models of
+//! Linux.
 //!
 //! ```sh
 //! cargo run --release -p punctual-lab --example replay -- 'adaptive:weight={w}' fixed-margin
@@ -84,8 +84,8 @@ fn show(what: &str, models: &[Model], strategies: &[String]) -> Result<(), Strin
     Ok(())
 }
 
-/// The first waits of a waiter's life are set apart: who knows nothing yet is
-/// not to be had for what it costs who knows all.
+/// The first waits of a waiter's life are set apart: without knowledge they cannot be as cheap as
+/// with all of it.
 fn summary(what: &str, cells: &[Cell], strategies: &[String]) {
     for (i, strategy) in strategies.iter().enumerate() {
         for (kind, is_cold) in [("", false), (", cold", true)] {

@@ -1,7 +1,7 @@
 //! The least cost of a waiter that knows the distributions of the overshoots, but not the draws.
 //!
-//! This is how far there is to go on a machine: a strategy's cost over it says
-//! what having to learn the distributions costs, and what is lost beyond that.
+//! This bounds the possible improvement on a machine: a strategy's cost over it is the cost of
+//! learning the distributions, and any further loss.
 //!
 //! # Definition
 //!
@@ -9,17 +9,17 @@
 //!
 //! - `J(r) = w x min(-r, 1 ms)` where the deadline has passed, for its lateness
 //!   counts as at most [1 ms](CAP_NS);
-//! - otherwise `J(r)`, the least of spinning to the deadline, `r`; of spinning
-//!   for a while; and, over all calls and all margins `m` from 0 to `r`, of a nap
-//!   that asks for `r - m`: its CPU time, and the mean of `J(m - O)` over the
-//!   overshoots `O` of such naps. That is any number of naps.
+//! - otherwise `J(r)`, the least of three: spinning to the deadline, `r`; spinning for a while;
+//!   and a nap that asks for `r - m`, over all calls and all margins `m` from 0 to `r`. The nap
+//!   costs its CPU time and the mean of `J(m - O)` over the overshoots `O` of such naps. Any
+//!   number of naps is possible.
 //!
 //! # What it leaves out
 //!
-//! Each overshoot is a draw by itself. Who sees that late naps come in rows, or
-//! that naps end on the ticks of a clock, can wait for less. A loop at a fixed
-//! rate waits for its whole period each time: that a late wait makes the next one
-//! shorter does not count. Readings of the clock cost nothing.
+//! Each overshoot is an independent draw. A waiter that notices that late naps come in rows, or
+//! that naps end on the ticks of a clock, can wait for less. A loop at a fixed rate waits for its
+//! whole period each time: a late wait does not make the next one shorter. Readings of the clock
+//! cost nothing.
 
 use std::collections::VecDeque;
 
@@ -37,9 +37,9 @@ pub struct Informed {
 }
 
 impl Informed {
-    /// The costs of waits up to `longest` on the machine that was recorded, in
-    /// nanoseconds of CPU time, of which one of lateness is worth `weight`. `None`
-    /// where the recording does not tell what naps cost.
+    /// The costs of waits up to `longest` on the recorded machine, in nanoseconds of CPU time,
+    /// with `weight` for a nanosecond of lateness. `None` where the recording has no costs of
+    /// naps.
     pub fn new(recording: &Recorded, weight: f64, longest: Nanos) -> Option<Self> {
         Self::solved(recording, weight, longest, STEP)
     }
@@ -169,8 +169,7 @@ impl Cheapest {
     }
 }
 
-/// The mean cost after a nap that ends `margin` before the deadline, but for its
-/// overshoot.
+/// The mean cost after a nap that ends `margin` before the deadline, plus its overshoot.
 fn mean_after(naps: &Naps, margin: f64, left_ns: &[f64], costs: &[f64], weight: f64) -> f64 {
     let mut above = left_ns.partition_point(|left| *left <= margin);
     // A plain loop: builds for tests, which are not optimised, spend much of their time in it.

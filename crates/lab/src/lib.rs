@@ -1,15 +1,18 @@
 //! Experiments that measure waiting, and the machine that runs them here.
 //!
-//! An [experiment](experiments) is programs and the analysis of what a machine
-//! observed of them; it never asks where it runs. [`host::HostMachine`] runs
-//! programs on this computer; `punctual_sim::SimMachine` on a simulated one.
-//! A [`plan`] says how long and how often; [`rounds`] compares subjects in rounds on either, and where naps are a
-//! recording, [`informed`] says what they could have cost, and [`replay`] makes a model
-//! of it. A [`scenario`] is an
-//! experiment on a whole computer, read from a file; [`validation`] compares the
-//! models with what is published of their systems. The [`timer_rule`] in force
-//! predicts; [`doctor`] compares that with what it measures, and finds advice. [`watch`]
-//! observes how late this host's timers are, live.
+//! An [experiment](experiments) is programs and the analysis of a machine's observations of them;
+//! it never asks where it runs. [`host::HostMachine`] runs programs on this computer;
+//! `punctual_sim::SimMachine` on a simulated one.
+//!
+//! - A [`plan`] says how long and how often.
+//! - [`rounds`] compares subjects in rounds on either machine.
+//! - [`informed`] has the optimum for a recording of naps, and [`replay`] makes a model of the
+//!   recording.
+//! - A [`scenario`] is an experiment on a whole computer, read from a file.
+//! - [`validation`] compares the models with published figures of their systems.
+//! - The [`timer_rule`] in force predicts; [`doctor`] compares that with its measurements, and
+//!   finds advice.
+//! - [`watch`] observes how late this host's timers are, live.
 
 pub mod articles;
 pub mod doctor;

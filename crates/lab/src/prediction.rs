@@ -16,10 +16,9 @@ use crate::timer_rule::{Rule, rule_at_slack};
 /// Adds to each measurement of a strategy that sleeps, or of an OS call, the
 /// median lateness that `rule` predicts for it.
 ///
-/// The prediction is the simulator running the very same programs in as many
-/// `rounds`, for there too strategies learn, without the load and on no
-/// particular CPU. For a call that the rule does not know there
-/// is none.
+/// The prediction is the simulator running the very same programs in as many `rounds`, because
+/// strategies learn there too. It is without the load and on no particular CPU. There is none for
+/// a call that the rule does not know.
 ///
 /// # Errors
 /// None for programs that this host has run.
@@ -50,8 +49,8 @@ pub fn predict(
     Ok(())
 }
 
-/// Adds to each measurement of [`timers`] the median lateness that the rule of
-/// this computer predicts at the timer slack that was found in its round.
+/// Adds to each measurement of [`timers`] the median lateness that the rule of this computer
+/// predicts at the timer slack of its round.
 ///
 /// # Errors
 /// None for programs that this host has run.

@@ -24,7 +24,7 @@ pub fn model(name: &str, run: &Run) -> Result<Model, String> {
 /// The naps that a Run has.
 ///
 /// # Errors
-/// They are of calls that nobody knows.
+/// They are of unknown calls.
 pub fn banks(run: &Run) -> Result<Vec<Bank>, String> {
     let bank = |m: &Measurement, of: &Naps| {
         let late = m.samples_late_ns.iter();

@@ -1,6 +1,6 @@
-//! Feeds a sound card that takes 480 samples at what it holds for 48 kHz: without
-//! spinning, half a millisecond early, in step with the card's clock, and at once where
-//! the card cancels a wait because it ran out.
+//! Feeds a sound card that takes 480 samples per period of its own 48 kHz clock. It does so
+//! without spinning, half a millisecond early, and in step with the card's clock. When the card
+//! runs out and cancels a wait, it feeds at once.
 //!
 //!     cargo run --release -p punctual --example audio_feeder
 

@@ -1,10 +1,9 @@
 //! The waiting functions of the accurate-sleep article (2022), as published, to
 //! compare with. The front of this library offers what it recommends instead.
 //!
-//! Both learn a mean and a deviation from all their sleeps, and forget nothing:
-//! one bad sleep can make them spin for ever, and they begin with an estimate
-//! of 5 ms, so that shorter waits are always spun. `punctual bench` shows what
-//! they cost.
+//! Both learn a mean and a deviation from all their sleeps, and forget nothing: one bad sleep can
+//! make them spin for ever. They begin with an estimate of 5 ms, so that shorter waits are always
+//! spun. `punctual bench` shows their cost.
 
 use crate::Strategy;
 use punctual_core::{Method, StrategySpec};

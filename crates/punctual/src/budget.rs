@@ -5,8 +5,8 @@ use std::time::Duration;
 use punctual_core::strategies;
 use punctual_sys::Error;
 
-/// A hard limit on spinning, which no weight overrules: what is not spun is
-/// slept, and a wait then ends as late as the OS makes it.
+/// A hard limit on spinning, which no weight overrules. The rest of a wait is slept, and the wait
+/// then ends as late as the OS makes it.
 ///
 /// # Examples
 ///
@@ -34,10 +34,9 @@ pub enum Budget {
     NeverSpin,
     /// At most so much in one wait.
     PerWait(Duration),
-    /// At most this part of the time that passes, above 0 and up to 1, by a token bucket
-    /// that holds the part of a second: up to twice as much in one second after a rest.
-    /// Also under load, and in a CPU quota, where a spin counts until it ended, though
-    /// others had the CPU.
+    /// At most this part of elapsed time, above 0 and up to 1. It is a token bucket that holds the
+    /// part of a second: up to twice as much in one second after a rest. It holds also under load,
+    /// and in a CPU quota. There a spin counts until it ended, though others had the CPU.
     Share(f32),
 }
 

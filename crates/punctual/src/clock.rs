@@ -10,10 +10,10 @@ use crate::Cancel;
 /// A clock that a [`Waiter`](crate::Waiter) waits on instead of the system's, which it is
 /// given by [`Builder::clock`](crate::Builder::clock): for tests, in which time is made.
 ///
-/// Its instants are those of `std`, so that code which waits needs no type parameter and
-/// can be tested as it is: it takes a waiter, or a [`Ticker`](crate::Ticker), and
-/// asks [`Waiter::now`](crate::Waiter::now) for the time. `Instant::now` and
-/// `Instant::elapsed` go on to read the system's clock.
+/// Its instants are those of `std`, so waiting code needs no type parameter and can be tested as
+/// it is. It takes a waiter, or a [`Ticker`](crate::Ticker), and asks
+/// [`Waiter::now`](crate::Waiter::now) for the time. `Instant::now` and `Instant::elapsed` still
+/// read the system's clock.
 ///
 /// Code that cannot be given a waiter runs [with the clock](crate::with_clock).
 ///

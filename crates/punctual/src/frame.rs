@@ -17,9 +17,9 @@ use crate::waiter::{Stops, Waiter};
 ///
 /// There are two ways; choose one when you make it:
 ///
-/// - [`late`](Self::late) waits before the work, and begins it as late as is safe
-///   to be done by the next slot. What it shows is as new as can be; to
-///   show a frame at the next refresh of a display.
+/// - [`late`](Self::late) waits before the work, and begins it as late as is safe for the next
+///   slot. The result is as fresh as possible; use it to show a frame at the next refresh of a
+///   display.
 /// - [`at_end`](Self::at_end) waits after the work, so that frames are shown
 ///   evenly; a frame limiter.
 ///

@@ -1,9 +1,9 @@
 //! Scoped changes to how the OS treats waiting.
 //!
-//! A wait of this crate needs none of them. They are for programs in which
-//! other code waits too, and for those that must not spin. Each lasts until it
-//! is dropped, says what was granted rather than what was asked for, and fails
-//! where the OS has nothing of the kind, which is no reason not to go on:
+//! A wait of this crate needs none of them. They are for programs in which other code waits too,
+//! and for those that must not spin. Each lasts until it is dropped, and tells the granted value
+//! rather than the requested one. It fails where the OS has no such setting, which is no reason to
+//! stop:
 //!
 //! ```
 //! use std::time::Duration;
@@ -55,18 +55,16 @@ impl TimerResolution {
     /// that this computer has.
     ///
     /// # Platform notes
-    /// Up to Windows 10 1909 the shortest request of any process rules every
-    /// process. Since 2004 a process that has asked for nothing gets nothing of
-    /// it: each must ask for itself, children too. On Windows 11 it does not
-    /// count while nobody sees or hears the process, see [`HonouredRequests`].
-    /// Wine accepts it, and it changes nothing.
+    /// Up to Windows 10 1909 the shortest request of any process rules every process. Since 2004 a
+    /// process without a request gets nothing of it: each must ask for itself, children too. On
+    /// Windows 11 it does not count while the process is neither visible nor audible, see
+    /// [`HonouredRequests`]. Wine accepts it, and it changes nothing.
     pub fn hold(interval: Duration) -> Result<Self, Error> {
         resolution::hold(Nanos::from(interval)).map(Self)
     }
 
-    /// As [`hold`](Self::hold), but asks for `on_battery` instead, if that is
-    /// longer and the computer runs on its battery now. Whoever wants to follow
-    /// the plug makes a new guard.
+    /// As [`hold`](Self::hold), but asks for `on_battery` instead, if that is longer and the
+    /// computer runs on its battery now. To follow a change of the power source, make a new guard.
     ///
     /// # Errors
     /// As [`hold`](Self::hold).
@@ -90,8 +88,8 @@ impl TimerResolution {
     }
 }
 
-/// Has Windows 11 honour the [`TimerResolution`]s of this process also while
-/// nobody sees or hears it.
+/// Makes Windows 11 honour the [`TimerResolution`]s of this process also while it is neither
+/// visible nor audible.
 ///
 /// Guards count: with the last one that goes, the process is back at what it
 /// said before the first.
@@ -207,10 +205,9 @@ impl ThreadPriority {
     /// its CPU meanwhile.
     ///
     /// # Errors
-    /// Permission, on Linux without root or a limit (`ulimit -e`, `-r`) that
-    /// allows it: to raise a priority, and also to lower one, because that could
-    /// not be undone. Unsupported where the OS has no such thing, and for
-    /// [`Priority::RealTime`] on macOS, which has no way back.
+    /// Permission, on Linux without root or a limit (`ulimit -e`, `-r`) that allows it: to raise a
+    /// priority, and also to lower one, because that could not be undone. Unsupported where the OS
+    /// has no such setting. [`Priority::RealTime`] is unsupported on macOS, which has no way back.
     pub fn hold(priority: Priority) -> Result<Self, Error> {
         priority::hold(priority).map(|_guard| Self { _guard })
     }

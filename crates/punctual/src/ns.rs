@@ -34,8 +34,8 @@ pub fn clock_name() -> &'static str {
     clock::name()
 }
 
-/// The instant at so many nanoseconds, or up to some tens of nanoseconds after it: never
-/// before. What the clock cannot show is as good as never.
+/// The instant at so many nanoseconds, or up to some tens of nanoseconds after it: never before. A
+/// time that the clock cannot show is as good as never.
 pub fn instant(ns: u64) -> Instant {
     let anchor = anchor();
     match ns.checked_sub(anchor.tick.as_ns()) {

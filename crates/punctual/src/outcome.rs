@@ -51,8 +51,8 @@ impl Outcome {
         }
     }
 
-    /// The same wait as somebody sees it who got to know of its end only `now`, after having
-    /// spun for so much more: an interpreter.
+    /// The same wait for a caller, such as an interpreter, that learned of its end only `now`,
+    /// after a further spin.
     #[must_use]
     pub fn seen_at(self, deadline: Instant, now: Instant, spun: Duration) -> Self {
         Self {

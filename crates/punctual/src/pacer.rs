@@ -14,16 +14,15 @@ use crate::waiter::{Waiter, after};
 /// Paces work at a rate, from a few to a million a second: requests of a load
 /// generator, packets, commands.
 ///
-/// A slot is when a piece of work was meant to begin,
-/// [`Tick::scheduled`], and it comes however late the ones before were. To
-/// measure from there, and not from when the work did begin, keeps what the
-/// measured system was too slow for in the measurement (no coordinated omission).
+/// A slot is when a piece of work was meant to begin, [`Tick::scheduled`], however late the
+/// previous ones were. Measure from there, and not from when the work did begin. Then delays of
+/// the measured system stay in the measurement (no coordinated omission).
 ///
 /// # Stalls
 ///
-/// Unlike those of a [`Ticker`], slots that have passed are owed: they come at once, one
-/// after the other, until the pacer has caught up. [`MissedTickBehavior`] has other
-/// ways; none drops a slot without counting it.
+/// Unlike those of a [`Ticker`], slots that have passed are owed. They come at once, one after the
+/// other, until the pacer has caught up. [`MissedTickBehavior`] has other ways; none drops a slot
+/// without counting it.
 ///
 /// # Accuracy
 ///
@@ -113,15 +112,15 @@ impl Pacer {
         self.0.try_tick()
     }
 
-    /// Waits until `linger` after the next slot is due, and takes all that are due
-    /// then, up to `most` and at least one: fewer waits, and fewer calls of the system
-    /// where several can be sent at once. No slot of it is early, and none is later than
-    /// `linger` and what the wait adds, unless it was owed.
+    /// Waits until `linger` after the next slot is due, and takes all that are due then, up to
+    /// `most` and at least one. That means fewer waits, and fewer system calls where several can
+    /// be sent at once. No slot of it is early. None is later than `linger` and the lateness of
+    /// the wait, unless it was owed.
     ///
-    /// The wait makes nobody late: no [`MissedTickBehavior`] gives up slots that fell due
-    /// during the linger. Where they are more than `most`, the next batch has the others.
-    /// A caller that comes after the linger still gets the slots that were due by its end;
-    /// the behaviour applies to later ones.
+    /// The wait makes no slot late: no [`MissedTickBehavior`] gives up slots that fell due during
+    /// the linger. Where they are more than `most`, the next batch has the others. A caller that
+    /// comes after the linger still gets the slots that were due by its end; the behaviour applies
+    /// to later ones.
     pub fn next_batch(&mut self, most: u32, linger: Duration) -> Batch {
         let (deadline, has_waited) = self.batch_at(linger);
         let outcome = self.0.waiter.sleep_until(deadline);
@@ -154,8 +153,8 @@ impl Pacer {
         self.0.period()
     }
 
-    /// Changes the rate, as [`Ticker::set_period`]. What is owed but for the last slot is
-    /// missed, and the books say so: to have it sent, catch up first.
+    /// Changes the rate, as [`Ticker::set_period`]. Owed slots except the last are missed, and
+    /// counted as such. To send them, catch up first.
     pub fn set_period(&mut self, period: Period) {
         self.0.set_period(period);
     }

@@ -8,8 +8,8 @@ use punctual_sys::Error;
 /// The time from one tick to the next, exactly: a fraction, so that 59.94 Hz is
 /// in phase after a year.
 ///
-/// From a nanosecond to 100 years. What is no such period is refused when it is
-/// made; what takes a period does not fail.
+/// From a nanosecond to 100 years. Other periods are refused when they are made; functions that
+/// take a period do not fail.
 ///
 /// # Examples
 ///
@@ -159,8 +159,8 @@ impl TryFrom<Duration> for Period {
     }
 }
 
-/// Exactly, so that the same is read back: as a rate, `59.94 Hz`, if that needs no more
-/// than six places, else as a length of time, `3ms`, or a fraction, `60000/1001 Hz`.
+/// Exact, so that the same is read back. It is a rate, `59.94 Hz`, if that needs no more than six
+/// places, else a length of time, `3ms`, or a fraction, `60000/1001 Hz`.
 impl fmt::Display for Period {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rate = format!("{:.6}", self.as_hz());

@@ -7,8 +7,8 @@ use crate::outcome::Outcome;
 /// When the caller's clock will show what quanta's shows at `deadline`, or a little later.
 ///
 /// # Accuracy
-/// The time that it takes to read both clocks, and the drift of quanta's against the OS's until
-/// then: it is calibrated once, to some millionths.
+/// The time to read both clocks, and the drift of quanta's against the OS's until then. It is
+/// calibrated once, to some millionths.
 pub fn instant(deadline: ::quanta::Instant) -> Instant {
     let (theirs, ours) = (::quanta::Instant::now(), Instant::now());
     match theirs.checked_duration_since(deadline) {

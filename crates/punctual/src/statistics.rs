@@ -50,8 +50,8 @@ pub struct Statistics {
 /// Eight bins for each power of two.
 const PARTS: u32 = 8;
 const BINS: usize = 256;
-/// A spin that ends so late did not have the CPU: a reading of the clock takes a
-/// thousandth of it, and the shortest slices of schedulers last that long.
+/// A spin that ends so late did not have the CPU. A reading of the clock takes a thousandth of it,
+/// and the shortest slices of schedulers last that long.
 const TRAPPED: Nanos = Nanos::from_us(100);
 
 impl Statistics {
@@ -88,7 +88,7 @@ impl Statistics {
         self.trapped += u64::from(!outcome.spun.is_zero() && outcome.late > TRAPPED);
     }
 
-    /// Adds slots that nobody waited for.
+    /// Adds slots without a wait.
     pub fn miss(&mut self, slots: u64) {
         self.missed = self.missed.saturating_add(slots);
     }

@@ -34,9 +34,8 @@ const DEFAULTS: Defaults = if cfg!(windows) {
 pub struct Strategy(pub(crate) StrategySpec);
 
 impl Strategy {
-    /// Sleeps and spins so that CPU time and lateness together cost least, when
-    /// a nanosecond of CPU time costs 1 and a nanosecond of lateness
-    /// `late_weight`, from 0.01 to 10000.
+    /// Sleeps and spins so that CPU time and lateness together cost least. A nanosecond of CPU
+    /// time costs 1 and a nanosecond of lateness `late_weight`, from 0.01 to 10000.
     ///
     /// It learns how late this OS wakes this thread after sleeps of each length,
     /// and what a nap costs; finds the ticks on which naps end, and never

@@ -75,11 +75,10 @@ pub(crate) fn reset_at(
 ///
 /// # Stalls
 ///
-/// A tick for a slot that has passed comes at once. What becomes of slots that
-/// have passed by then as well, [`MissedTickBehavior`] says; without one they are
-/// [missed](MissedTickBehavior::Skip). Thus after a stall of 5 s at 1 kHz there is
-/// one tick that is up to 5 s late and tells of some 5,000 that were missed, and the
-/// next is in phase. Nothing is ever dropped silently: see [`books`](Self::books).
+/// A tick for a slot that has passed comes at once. [`MissedTickBehavior`] decides about other
+/// slots that have passed by then; by default they are [missed](MissedTickBehavior::Skip). After a
+/// stall of 5 s at 1 kHz there is one tick that is up to 5 s late. It tells of some 5,000 missed
+/// slots, and the next is in phase. Nothing is ever dropped silently: see [`books`](Self::books).
 ///
 /// A suspend is a stall where [`Instant`] goes on meanwhile, on Windows. On Linux
 /// and macOS it stands still, and nothing is missed.
@@ -92,8 +91,8 @@ pub(crate) fn reset_at(
 ///
 /// # Accuracy
 ///
-/// That of the waiter, as [`sleep`](crate::sleep) has it. What a tick takes beside
-/// its wait is far below a microsecond; it allocates nothing.
+/// That of the waiter, as [`sleep`](crate::sleep) has it. A tick adds far less than a microsecond;
+/// it allocates nothing.
 ///
 /// # Examples
 ///
@@ -198,12 +197,12 @@ impl Ticker {
         Period(self.schedule.period())
     }
 
-    /// Changes the period, in phase: slots are so far apart from the last on that
-    /// was due. Where several would have passed by now, the next tick is for the last of
-    /// these, so that a faster rate begins at once and without missed ticks.
+    /// Changes the period, in phase: the new one counts from the last due slot. Where several
+    /// would have passed by now, the next tick is for the last of these. A faster rate thus begins
+    /// at once and without missed ticks.
     ///
-    /// Of slots that are owed only the last one stays; the others are missed, as no
-    /// debt goes on to another rate.
+    /// Of owed slots only the last one stays; the others are missed, as no debt is carried to
+    /// another rate.
     ///
     /// # Accuracy
     /// Each change may move the phase by a nanosecond.
@@ -212,8 +211,8 @@ impl Ticker {
         self.schedule.set_period(period.into(), now);
     }
 
-    /// Moves all slots to come by so many nanoseconds, later if it is positive: to
-    /// follow an outer clock, as of a display, a sound card or PTP.
+    /// Moves all slots to come by so many nanoseconds, later if it is positive. It follows an
+    /// outer clock, as of a display, a sound card or PTP.
     pub fn nudge(&mut self, by_ns: i64) {
         self.schedule.nudge(by_ns);
     }
@@ -223,8 +222,8 @@ impl Ticker {
         self.reset_at(after(self.waiter.now(), self.period().times(1)));
     }
 
-    /// Begins anew: the next slot is `at`, and those after it lie periods after
-    /// that. Those that are due and were not ticked are missed.
+    /// Starts anew: the next slot is `at`, and those after it lie periods after that. Due slots
+    /// without a tick are missed.
     pub fn reset_at(&mut self, at: Instant) {
         let now = self.waiter.now();
         reset_at(&mut self.schedule, &mut self.anchor, at, now);
@@ -236,8 +235,8 @@ impl Ticker {
         self.schedule.books()
     }
 
-    /// Keeps [`Statistics`] of all ticks from now on, as
-    /// [`Waiter::keep_statistics`]. Those that somebody else waits for count as past.
+    /// Keeps [`Statistics`] of all ticks from now on, as [`Waiter::keep_statistics`]. Ticks that
+    /// other code waits for count as past.
     pub fn keep_statistics(&mut self) {
         self.waiter.keep_statistics();
     }
@@ -257,8 +256,8 @@ impl Ticker {
         self.waiter.promised()
     }
 
-    /// The tick for the next slot, for which somebody has waited until `actual`: at or
-    /// after [`next_at`](Self::next_at), which is put in its place if it is before.
+    /// The tick for the next slot, after a wait of other code until `actual`: at or after
+    /// [`next_at`](Self::next_at), which replaces an earlier value.
     ///
     /// # Examples
     ///
@@ -337,8 +336,8 @@ impl Tick {
         self.outcome.lateness()
     }
 
-    /// How many slots no tick was for, or will be: those that this one was too
-    /// late for, and those that a change missed since the tick before.
+    /// How many slots have and will have no tick. This tick was too late for them, or a change
+    /// missed them since the previous tick.
     pub fn missed(&self) -> u64 {
         self.missed
     }

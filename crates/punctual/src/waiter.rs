@@ -16,10 +16,9 @@ use crate::statistics::Statistics;
 
 /// Waits with one strategy, and keeps what that has learned.
 ///
-/// A waiter may move between threads but serves one at a time; give each thread its own.
-/// It is a value of less than 2 KB, holds no descriptor, and its constructor is `const`
-/// and makes no system call, so it can be a field or a static. On Windows its first nap
-/// creates a timer.
+/// A waiter may move between threads but serves one at a time; give each thread its own. It is a
+/// value of less than 2 KB and holds no descriptor. Its constructor is `const` and makes no system
+/// call, so it can be a field or a static. On Windows its first nap creates a timer.
 ///
 /// # Examples
 ///
@@ -230,9 +229,9 @@ impl Waiter {
     ///
     /// # Platform notes
     /// Windows has no signals and handles Ctrl-C on a thread of its own; there the wait is
-    /// interrupted once a second. Systems other than Linux, macOS and Windows block on a
-    /// condition variable of the standard library, which goes on after a signal: on FreeBSD
-    /// none ends the wait.
+    /// interrupted once a second. Systems other than Linux, macOS and Windows block on a condition
+    /// variable of the standard library, which continues after a signal. On FreeBSD no signal ends
+    /// the wait.
     ///
     /// # Examples
     ///
@@ -262,7 +261,7 @@ impl Waiter {
     /// for the caller to spin or to work in; zero if the deadline has passed.
     ///
     /// It returns when the strategy would begin to spin: at once if the wait is too short to
-    /// sleep, and late with a strategy that never spins, such as
+    /// sleep. It returns late with a strategy that never spins, such as
     /// [`Strategy::system`](crate::Strategy::system) or
     /// [`Budget::NeverSpin`](crate::Budget::NeverSpin).
     ///
@@ -359,8 +358,8 @@ impl Waiter {
         self.finish(near, deadline)
     }
 
-    /// Waits until `deadline`, or until shortly before it if the rest is to be spun: for
-    /// [`finish`](Self::finish) to do, and what is done between the two makes nobody late.
+    /// Waits until `deadline`, or until shortly before it if [`finish`](Self::finish) is to spin
+    /// the rest. Work between the two calls makes no wait late.
     #[inline]
     pub(crate) fn approach(&mut self, deadline: Instant, stops: Stops<'_>) -> Outcome {
         let now = self.now();
@@ -389,8 +388,8 @@ impl Waiter {
         }
     }
 
-    /// Spins the last microseconds in the caller's own code: after a nap the caches are
-    /// cold, and whatever is called or returned from for the first time makes the wait late.
+    /// Spins the last microseconds in the caller's own code. After a nap the caches are cold, and
+    /// any first call or return makes the wait late.
     #[inline]
     pub(crate) fn finish(&mut self, near: Outcome, deadline: Instant) -> Outcome {
         if near.end != End::Near {

@@ -1,5 +1,5 @@
-//! Ticks, slots and frames allocate nothing: an allocation can take a lock, or a page
-//! fault, in the middle of what was to be on time.
+//! Ticks, slots and frames allocate nothing: an allocation can take a lock, or a page fault, in
+//! the middle of a punctual wait.
 //!
 //! A binary of its own, because it counts with its own global allocator.
 

@@ -155,7 +155,7 @@ fn cancelled_frames_have_not_begun_and_not_ended() {
     assert_eq!(pacer.books().ticks, ticks + 1);
 }
 
-/// Every slot has passed when the loop comes to it.
+/// Every slot has passed when the loop reaches it.
 #[test]
 fn loops_that_are_always_late_can_be_stopped() {
     let stop = Cancel::new();

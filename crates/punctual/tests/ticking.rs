@@ -1,6 +1,5 @@
-//! Tickers on this machine. What they do to the nanosecond is tested in virtual
-//! time, in punctual-core; here nothing is asserted but "never early" and that the
-//! books balance.
+//! Tickers on this machine. Their exact behaviour is tested in virtual time, in punctual-core;
+//! here nothing is asserted but "never early" and that the counts balance.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -150,7 +149,7 @@ fn the_books_balance_on_a_loaded_machine() {
     });
 }
 
-/// A start that nobody lives to see, and moves beyond the ends of time.
+/// A start in the far future, and moves beyond the ends of time.
 #[test]
 fn far_starts_and_moves_do_not_panic() {
     let now = Instant::now();

@@ -20,9 +20,9 @@ const LONGEST_NOTE: usize = 44;
 const LEAST_SHARE: f64 = 0.01;
 const LEAST_SAMPLES: u64 = 5;
 
-/// The distribution of what was counted in bins of three digits, as
-/// [`Histogram`](punctual_record::Histogram) does: how many lie above the bound
-/// before and up to `upper_bound_ns`, in rising order.
+/// The distribution of samples that were counted in bins of three digits, as
+/// [`Histogram`](punctual_record::Histogram) does. Each bin has the number above the previous
+/// bound and up to `upper_bound_ns`, in rising order.
 ///
 /// They are joined in lines as those of [`histogram_of`], equally wide on their
 /// axis, so that their bars can be compared; nothing is left out.
@@ -52,13 +52,13 @@ pub fn histogram(title: &str, counted: &str, bins: &[(u64, u64)]) -> String {
     }
 }
 
-/// The distribution of samples in nanoseconds, in bins that fit them: equally
-/// wide ones, or some per decade where the samples differ by more than one.
+/// The distribution of samples in nanoseconds, in bins that fit them. The bins are equally wide,
+/// or some per decade where the samples differ by more than one.
 ///
-/// `counted` names them in the plural, such as `sleeps`. Of `modes`, those with
-/// at least 1 % and five samples are named in their lines, and bins are made so
-/// narrow that two of them are two peaks. The few samples far from all others are counted in
-/// a line `under` and a line `over`. Lines are as those of [`histogram`].
+/// `counted` names them in the plural, such as `sleeps`. Of `modes`, those with at least 1 % and
+/// five samples are named in their lines. Bins are narrow enough that two of them are two peaks.
+/// The few samples far from all others are counted in a line `under` and a line `over`. Lines are
+/// as those of [`histogram`].
 ///
 /// ```
 /// use punctual_record::modes;
@@ -295,9 +295,9 @@ enum Scale {
 }
 
 impl Scale {
-    /// The scales that show samples from `low` to `high`, the best first. Those
-    /// after it are for samples that it does not tell apart. One by decades
-    /// begins at `usual_low`, as few small samples would stretch it.
+    /// The scales that show samples from `low` to `high`, the best first. The later ones are for
+    /// samples that the first does not resolve. One by decades begins at `usual_low`, as few small
+    /// samples would stretch it.
     fn fitting((low, usual_low): (i64, i64), high: i64) -> Vec<Self> {
         let width = even_width(low, high);
         let mut even: Vec<Self> = [1.0, 2.0, 4.0, 10.0, 20.0, 40.0]

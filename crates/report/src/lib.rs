@@ -9,9 +9,8 @@
 //!   lie in `tables`.
 //!   Of a run of `punctual doctor` it is the diagnosis, which lies in [`doctor`].
 //!   [`explained`] adds what the strategies had learned by then.
-//! - [`verdict()`] is the answer in one screen: sentences that claim what the numbers carry,
-//!   one table, and what to do next; [`tables_named`] are those of the report that somebody
-//!   wants besides.
+//! - [`verdict()`] is the answer in one screen: sentences that the numbers support, one table, and
+//!   the next step. [`tables_named`] are further tables of the report by name.
 //! - [`Page`] is Runs as one HTML file: answers, figures and tables.
 //! - [`histogram`] and [`histogram_of`] are distributions for a terminal.
 //! - [`figures()`] draws what the run has data for. The figures lie in `figures`,
@@ -20,9 +19,9 @@
 //!   [`comparison_figures`] the same as figures.
 //! - [`sweep_verdict`], [`sweep_cells`] and [`sweep_figures`] are the same of a sweep, which is no Run.
 //!
-//! The lab finds numbers; their sentences are made here: [`warnings()`], [`disturbed()`]
-//! and [`not_done()`] say what a reader has to know before, [`doctor::in_words`] what a doctor found, and
-//! [`hiccup()`] why a wait was late.
+//! The lab finds numbers; their sentences are made here. [`warnings()`], [`disturbed()`] and
+//! [`not_done()`] state what a reader has to know before, [`doctor::in_words`] a doctor's
+//! findings, and [`hiccup()`] the cause of a late wait.
 //!
 //! [`select`] finds the measurements of an experiment in a run, [`units`] writes their
 //! numbers, and [`prose`] breaks their captions into lines. Other products than waiting

@@ -4,9 +4,8 @@ use punctual_record::{Measurement, ModelFacts, Run, ScenarioFacts};
 
 use crate::{prose, select, units};
 
-/// Whether a run is one scenario on models and nothing else, so that the
-/// scenario is what its report is about. What ran on a computer has more to say
-/// of the computer.
+/// Whether a run is one scenario on models and nothing else, so that the scenario is the subject
+/// of its report. A run on a computer has more to say about the computer.
 pub(crate) fn is_alone(run: &Run) -> bool {
     let is_of_scenario = |m: &Measurement| m.experiment.phase().is_some();
     is_virtual(run)

@@ -50,7 +50,7 @@ pub fn duration_or_dash(ns: Option<impl Number>) -> String {
     or_dash(ns.map(duration))
 }
 
-/// A length of time that somebody chose, without the zeros: `10 us`.
+/// A chosen length of time, without the zeros: `10 us`.
 pub fn nominal(ns: impl Number) -> String {
     let ns = ns.number();
     let unit = Unit::of(ns);
@@ -72,8 +72,8 @@ pub fn duration_within(ns: f64, low: f64, high: f64) -> String {
     format!("{ns} {} [{low}..{high}]", unit.name)
 }
 
-/// A length of time to the microsecond where that is less than three digits
-/// leave: `15.625 ms`. What tells sleeps on a tick apart comes late.
+/// A length of time to the microsecond where three digits leave less: `15.625 ms`. Sleeps on a
+/// tick differ only in late digits.
 pub fn fine(ns: impl Number) -> String {
     let ns = ns.number();
     match ns.abs() {

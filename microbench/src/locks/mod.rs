@@ -1,7 +1,7 @@
 //! The pool's locks beside those of other libraries.
 //!
-//! All guard the same: a counter on a cache line of its own, which is read and
-//! written in two steps, as one that is not atomic would be.
+//! All guard the same: a counter on a cache line of its own, which is read and written in two
+//! steps, as a plain one would be.
 
 mod others;
 mod ours;
@@ -43,8 +43,7 @@ const fn subject(name: &'static str, new: fn(usize) -> Box<dyn Counts>) -> Subje
 
 /// A lock with a counter under it.
 pub trait Counts: Send + Sync {
-    /// Counts so often, each time under the lock. Nobody else is `worker` at the
-    /// same time.
+    /// Counts so often, each time under the lock. No other caller is `worker` at the same time.
     fn count(&self, worker: usize, times: u64);
 
     /// How often all have counted.
@@ -53,8 +52,8 @@ pub trait Counts: Send + Sync {
 
 /// A lock.
 trait Guards: Send + Sync {
-    /// Runs `inside` while nobody else is in the section. Nobody else is `worker` at
-    /// the same time.
+    /// Runs `inside` while no other worker is in the section. No other caller is `worker` at the
+    /// same time.
     fn section(&self, worker: usize, inside: impl FnOnce());
 }
 

@@ -304,7 +304,7 @@ pub(crate) struct RegimesArgs {
     #[arg(long, value_name = "LIST", value_parser = list::<f64>)]
     weight: Option<List<f64>>,
 
-    /// Go on with what FILE has, if it is there, and write what comes to it after each part
+    /// Continue from the rounds in FILE, if it exists, and append new ones to it after each part
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
 

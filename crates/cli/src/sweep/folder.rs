@@ -27,8 +27,8 @@ pub(super) struct Folder {
     part: String,
 }
 
-/// Rows of units in the order in which they were done. Every unit is written at once: what a kill
-/// leaves is whole but for the last.
+/// Rows of units in the order in which they were done. Every unit is written at once: after a kill
+/// all rows are whole except the last.
 pub(super) struct Journal(File);
 
 impl Folder {

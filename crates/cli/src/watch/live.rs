@@ -119,7 +119,7 @@ pub(super) fn second(
     }
 }
 
-/// Tells of hiccups one by one while they are few, and sums up the others every ten seconds: on a
+/// Lists hiccups one by one while they are few, and sums up the others every ten seconds. On a
 /// noisy host their lines would hide everything else.
 pub(super) struct Teller {
     width: usize,

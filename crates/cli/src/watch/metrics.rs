@@ -2,10 +2,9 @@
 //! (prometheus.io/docs/instrumenting/exposition_formats), and the few lines of HTTP/1.1 that a
 //! scrape needs: GET, one answer per connection.
 //!
-//! Of our own, because a client that connects and says nothing must cost
-//! nothing: every connection has a deadline, and there are never more than a
-//! few. tiny_http, the usual choice for so little, sets no timeouts on its
-//! connections and gives each that is silent a thread for as long as it likes.
+//! This server is our own, because a silent client must cost nothing: every connection has a
+//! deadline, and there are never more than a few. tiny_http, the usual choice, sets no timeouts on
+//! its connections. It gives each silent one a thread for as long as it likes.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -171,8 +170,8 @@ fn answer(mut stream: TcpStream, page: &dyn Fn() -> String) -> std::io::Result<(
     stream.shutdown(std::net::Shutdown::Write)
 }
 
-/// Reads up to the empty line. What is too long or too slow is cut off, and
-/// then is no request.
+/// Reads up to the empty line. A request that is too long or too slow is cut off, and is then
+/// invalid.
 fn read_head(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
     let end = Instant::now() + PATIENCE;
     let (mut head, mut part) = (Vec::new(), [0; 1024]);

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
     let settings = settings(args)?;
     let outputs = Outputs::new(&args.output)?;
     let server = args.listen.map(Server::bind).transpose()?;
-    // Reading the facts takes milliseconds, so not while somebody is watched.
+    // Reading the facts takes milliseconds, so not during a watch.
     let facts = session::host_facts();
     let usual = || usual_threshold(args.method);
     let threshold = args.threshold.unwrap_or_else(usual);
@@ -225,8 +225,8 @@ impl Watch {
         });
     }
 
-    /// Collects and shows until the watch is over, nobody reads it any more, or
-    /// it is stopped, and returns whether that was its end.
+    /// Collects and shows until the watch is over, its output is closed, or it is stopped. Returns
+    /// whether that was its end.
     fn follow(&mut self, args: &WatchArgs, stop: &Stop, printer: &mut Printer) -> bool {
         let width = columns().unwrap_or(WIDTH);
         if !args.quiet {
@@ -281,8 +281,8 @@ impl Watch {
         }
     }
 
-    /// With what it saw itself, more often than a witness looks: the waits that are left out, as
-    /// punctual itself was stopped in them, steps of the wall clock, and counters that fell.
+    /// With its own observations, which are more frequent than a witness's: waits left out because
+    /// punctual was stopped in them, steps of the wall clock, and counters that fell.
     fn with_own(&self, seen: Disturbance) -> Disturbance {
         let tally = self.tally();
         let stopped = tally.stopped;
@@ -442,7 +442,7 @@ pub(crate) struct WatchArgs {
 }
 
 impl WatchArgs {
-    /// Whether there is nothing left to do for it when nobody reads its lines.
+    /// Whether there is nothing left to do for it when its lines have no reader.
     pub(super) fn ends_with_its_reader(&self) -> bool {
         let Output { json, plots, .. } = &self.output;
         let is_kept = json.is_some() || plots.is_some();

@@ -267,8 +267,8 @@ fn tell_article(args: &SimulateArgs) -> Result<Done> {
     outputs.deliver(&run, &(shown + &how_far(told.len(), lines.len())))
 }
 
-/// Prints a line for each figure that the simulated pools are held against; whether one
-/// deviates that nobody has explained is the exit code.
+/// Prints a line for each figure that the simulated pools are held against. The exit code tells
+/// whether one deviates without an explanation.
 fn validate(ids: &[String]) -> Result<Done> {
     let stop = stop::on_ctrl_c()?;
     let Validation { sources, rows } = Validation::load();

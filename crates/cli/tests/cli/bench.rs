@@ -341,7 +341,7 @@ fn a_run_holds_what_was_learned_and_explain_prints_it() {
     let explained = bench_well(directory.path(), &format!("{arguments} --explain"));
     assert!(!plain.contains("It expects"), "{plain}");
     assert!(explained.contains("pace at 60 Hz: precise\nIt expects a nap to take"));
-    // The rest is the same, but for the command line.
+    // The rest is the same, except for the command line.
     let tables = |text: &str| text.split_once("\npace at").unwrap().1.to_owned();
     assert!(tables(&explained).starts_with(&tables(&plain)));
 }

@@ -8,8 +8,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The crates with unsafe code: those that make system calls, for the library and for the
-/// lab, the one whose memory is zeroed, and those that export functions.
+/// The crates with unsafe code: system calls for the library and for the lab, memory to zero, and
+/// exported functions.
 const UNSAFE: [&str; 5] = ["capi", "explorer", "os", "sys", "zero/memory"];
 
 /// The crates that never touch the operating system.

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use crate::common::Running;
 
-/// A library that makes the monotonic clock of a program stand still once it has shown as much as
-/// this, for the dynamic loader to put before the C library's.
+/// A library for the dynamic loader to put before the C library's. The monotonic clock of a
+/// program then stands still once it has reached this time.
 const STANDS: &str = r#"
 #![no_std]
 #[panic_handler]

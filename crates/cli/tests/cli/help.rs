@@ -162,7 +162,7 @@ fn bash_completes_names() {
             word = words[words.len() - 1],
             before = words[words.len() - 2],
         );
-        // Where there is no bash, nobody completes with it.
+        // Where there is no bash, it is not needed.
         let Ok(said) = Command::new("bash").args(["-c", &asked]).output() else {
             return;
         };

@@ -147,8 +147,8 @@ fn each_experiment_says_what_it_shows_and_how_long_it_takes() {
     }
 }
 
-/// No kernel grants a quota of a microsecond, whoever asks; what this user may do of the rest
-/// depends.
+/// No kernel grants a quota of a microsecond to any user; the rest depends on the rights of this
+/// user.
 const SHARES: &str = r#"
 title = "Shares of a CPU"
 source = "none"

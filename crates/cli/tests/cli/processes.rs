@@ -257,8 +257,8 @@ mod on_linux {
         }
     }
 
-    /// A process that is killed leaves none behind that it had started: whoever
-    /// holds its end of the errors must be gone for that to end.
+    /// A killed process leaves no child behind. Its standard error ends only when all holders of
+    /// its writing end are gone.
     #[test]
     fn who_is_killed_leaves_no_process_behind() {
         use std::io::{Read, Write};

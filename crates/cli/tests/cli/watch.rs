@@ -338,8 +338,8 @@ mod ended {
         assert_eq!((result.late_ns.n, result.missed), (0, 0));
     }
 
-    /// From its start to after its end: a killed run leaves what was there or a
-    /// whole Run, and what it left unfinished does not pile up.
+    /// From its start to after its end: a killed run leaves the old file or a whole Run.
+    /// Unfinished files do not pile up.
     #[test]
     fn being_killed_at_any_moment_leaves_the_old_file_or_a_whole_one() {
         let directory = tempfile::tempdir().unwrap();

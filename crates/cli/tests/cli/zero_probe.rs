@@ -1,5 +1,5 @@
-//! `punctual zero probe` as its user meets it, with little memory and few
-//! iterations. How long anything took is nobody's business here.
+//! `punctual zero probe` as its user meets it, with little memory and few iterations. Durations
+//! are not tested here.
 
 use std::path::Path;
 use std::process::Output;
@@ -215,7 +215,7 @@ fn a_probe_that_is_killed_leaves_no_process_behind() {
     output.read_line(&mut line).unwrap();
     assert_eq!(line, "\n");
     writeln!(input).unwrap();
-    // As when whoever has the other end is gone: it would go on for centuries.
+    // As when the holder of the other end is gone: it would continue for centuries.
     drop(input);
     line.clear();
     output.read_line(&mut line).unwrap();

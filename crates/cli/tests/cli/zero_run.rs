@@ -258,8 +258,8 @@ mod unix {
         assert!(!stderr.contains("panicked"), "{stderr}");
     }
 
-    /// Runs it until it says that it begins, and ends it. What it keeps of what it
-    /// has measured by then, which may be nothing, the tests of the lab tell.
+    /// Runs it until it says that it begins, and ends it. The tests of the lab cover the results
+    /// that it keeps by then, which may be none.
     fn ended(directory: &Path, arguments: &str, signal: &str) -> Run<ZeroRow> {
         let command = format!("zero run {arguments} --json run.json");
         let mut running = Running::start(directory, &command, Stdio::piped());

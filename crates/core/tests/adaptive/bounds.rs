@@ -1,5 +1,5 @@
-//! What holds for every wait of a long life: never early, so many naps and so
-//! much spinning at most, and no giving up.
+//! Properties of every wait of a long life: never early, bounded naps and spinning, and no giving
+//! up.
 
 use punctual_core::strategies::{AnyStrategy, Budget, Defaults};
 use punctual_core::{Event, Goal, Limit, Method, Nanos, Step, Strategy, StrategySpec, Tick, Turn};
@@ -10,8 +10,8 @@ use crate::os::{Lengths, Os, OsTime, Regime, of_any_order};
 const SHORT: Nanos = Nanos::from_us(10);
 /// Of so many waits in a row of at least [`SHORT`], a waiter sleeps in one.
 const AWAKE_MAX: u32 = 128;
-/// The same where there are, or were, ticks: sleeping is of no use between two
-/// of them, and it looks for them again after two of their periods.
+/// The same where there are, or were, ticks. Sleeping is of no use between two of them, and the
+/// strategy looks for them again after two of their periods.
 const AWAKE_MAX_WITH_GRIDS: u32 = 4_096;
 
 const BUDGETS: [Budget; 5] = [
@@ -149,7 +149,7 @@ impl Strategy<OsTime> for Always {
     }
 }
 
-/// What does not hold of a wait of 50 ms.
+/// The properties that a wait of 50 ms violates.
 fn broken_by(step: fn(&Goal<OsTime>, Tick<OsTime>) -> Step<OsTime>) -> String {
     let mut os = Os::new(Regime::Slack(Nanos::new(1)), Tick::from_ns(0), 1);
     let seen = os.wait(&mut Always(step), Lengths::Fixed(Nanos::from_ms(50)));

@@ -10,11 +10,11 @@ use crate::recovery::{WEIGHTS, specs};
 /// Waits until ticks must be known.
 const KNOWN: u32 = 500;
 const WAITS: u32 = 3_000;
-/// So many of those may be mistaken: a belief of one wait does no harm.
+/// The number of them that may be mistaken: a belief of one wait does no harm.
 const MISTAKEN_MAX: u32 = (WAITS - KNOWN) / 100;
-/// In so many of those real ticks must be believed in. With one call it is 40 to
-/// 98 % of them: a waiter with waits of any length loses its belief and finds it
-/// again, which costs it naps that are aimed worse.
+/// The number of them in which real ticks must be believed in. With one call it is 40 to 98 % of
+/// them. A waiter with waits of any length loses its belief and finds it again, which costs it
+/// naps that are aimed worse.
 const SEEN_MIN: u32 = (WAITS - KNOWN) / 100 * 39;
 
 /// The ticks that some OS call is believed to end on.

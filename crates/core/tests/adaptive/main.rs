@@ -1,5 +1,5 @@
-//! `adaptive` on a small OS of every kind: what holds whatever became of its
-//! naps, and how soon it is as good again as one that saw nothing bad.
+//! `adaptive` on a small OS of every kind: properties for any past naps, and how soon it is as
+//! good again as one without a bad past.
 
 mod bounds;
 mod grids;

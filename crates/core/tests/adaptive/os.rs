@@ -1,9 +1,8 @@
 //! A small operating system that keeps time, for waiters to live on.
 //!
-//! Chance is a function of the seed, the number of the wait, and the number of
-//! the nap in it: two waiters that live through the same waits meet the same
-//! chance, whatever either of them did before, and a nap more or less in one
-//! wait changes nothing in the next.
+//! Chance is a function of the seed, the number of the wait, and the number of the nap in it. Two
+//! waiters that live through the same waits meet the same chance, with any past. A nap more or
+//! less in one wait changes nothing in the next.
 
 use punctual_core::{
     Clock, Event, Goal, Method, Nanos, Outcome, Reason, Step, Strategy, StrategySpec, Tick, Wait,
@@ -100,7 +99,7 @@ impl Lengths {
     ];
 }
 
-/// What one wait was like.
+/// The result of one wait.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     pub(crate) length: Nanos,
@@ -116,7 +115,7 @@ impl Seen {
         self.cpu.as_ns() as f64 + late_weight * self.outcome.late.as_ns() as f64
     }
 
-    /// What must hold for each wait, whatever was before it.
+    /// The properties of each wait, with any past.
     pub(crate) fn check(&self, spec: StrategySpec) -> Result<(), String> {
         let Outcome {
             late,

@@ -19,16 +19,15 @@ const COMPARED: u32 = 400;
 /// How often chance begins anew after a history: the costs are added up. The
 /// second number decides where the first one speaks against the waiter.
 const SEEDS: [u64; 2] = [16, 128];
-/// How much more than the other the one with a past may cost: after the
-/// histories that are asked for by name, and after any other.
-/// Of so many at random, nine in ten keep to the first.
+/// How much more than the other the one with a past may cost: after the histories that are
+/// requested by name, and after any other. Of random ones, nine in ten keep to the first.
 const RANDOM: usize = 300;
 const NAMED: f64 = 0.10;
 const ANY: f64 = 0.25;
 /// How much luck may cost when 2,000 waits have been seen.
 const LUCK: f64 = 0.30;
 
-/// So many waits of these lengths under this regime.
+/// A number of waits of these lengths under this regime.
 #[derive(Clone, Copy, Debug)]
 struct Stretch(Regime, Lengths, u32);
 
@@ -45,8 +44,8 @@ pub(crate) fn specs(weight: f64) -> [StrategySpec; 2] {
         .map(|method| StrategySpec::adaptive(weight).with_method(method))
 }
 
-/// What a wait costs with this history, and with none, after the same good
-/// waits and under the same chance.
+/// The cost of a wait with this history, and without one, after the same good waits and under the
+/// same chance.
 fn costs(
     spec: StrategySpec,
     lengths: Lengths,
@@ -105,8 +104,8 @@ fn recovers(
     ))
 }
 
-/// Those that do not recover from this, of all weights, calls and lengths;
-/// `history` is made for the lengths.
+/// The weights, calls and lengths that do not recover from this; `history` is made for the
+/// lengths.
 fn lost(name: &str, tolerance: f64, history: impl Fn(Lengths) -> Vec<Stretch>) -> Vec<String> {
     let mut lost = Vec::new();
     for weight in WEIGHTS {
@@ -239,8 +238,8 @@ fn from_good_and_bad_in_turn() {
     assert_none(&all);
 }
 
-/// Whoever has learned the same OS, by whatever chance, does as well on it:
-/// nobody is stuck with a plan that costs more than another.
+/// Waiters that have learned the same OS do equally well on it, with any past: none is stuck with
+/// a plan that costs more than another.
 #[test]
 fn waiters_that_know_the_same_do_as_well() {
     let mut unlucky = Vec::new();

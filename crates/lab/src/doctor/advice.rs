@@ -1,8 +1,7 @@
-//! What can be done about late waits, what helps most first.
+//! The remedies for late waits, the most helpful first.
 //!
-//! Each remedy is given only where the facts say that it applies, with the
-//! effect that what was just measured lets expect. What was not checked is not
-//! claimed.
+//! Each remedy is given only where the facts say that it applies, with the effect that the
+//! measurements predict. Unchecked effects are not claimed.
 
 use punctual_core::setting::Throttling;
 use punctual_core::{Method, Nanos};
@@ -118,7 +117,7 @@ const fn is_about_the_cpu(remedy: &Remedy) -> bool {
     )
 }
 
-/// Whether it changes more than wake-ups differ by. What was not measured may.
+/// Whether it changes more than wake-ups vary. An unmeasured effect may.
 fn is_worth_it(remedy: &Remedy, sleep: Option<i64>) -> bool {
     remedy.gain_ns().is_none_or(|gain| {
         gain >= WORTH_NS && gain.saturating_mul(WORTH_ONE_IN) >= sleep.unwrap_or(0)
@@ -213,7 +212,7 @@ fn preemption(situation: &Situation, seen: &Seen) -> Option<Remedy> {
     (is_chosen && is_late && queued >= WORTH_NS).then_some(Remedy::PreemptAtOnce(queued))
 }
 
-/// A scheduler of somebody else's, which no rule here knows.
+/// A foreign scheduler, which no rule here knows.
 fn sched_ext(situation: &Situation) -> Option<Remedy> {
     let state = situation.host.sched_ext.as_deref()?;
     (state != "disabled").then_some(Remedy::KernelScheduler)

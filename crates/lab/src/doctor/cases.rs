@@ -1,5 +1,5 @@
-//! The measurements: the machine's own calls at the two lengths that people ask about, each wait
-//! beside one that shows the cost of a wake-up in the same round.
+//! The measurements: the machine's own calls at two common lengths. Each wait stands beside one
+//! that shows the cost of a wake-up in the same round.
 
 use punctual_core::strategies::{Defaults, StrategySpec};
 use punctual_core::{Method, Nanos};
@@ -43,9 +43,8 @@ pub enum Pace {
 }
 
 impl Pace {
-    /// Waits of a length in one round, if each takes so long: no more than fit
-    /// into a fraction of a second, or it would take minutes where slack is long
-    /// or ticks are coarse.
+    /// Waits of a length in one round, if each takes so long. They fit into a fraction of a
+    /// second, or it would take minutes with a long slack or coarse ticks.
     fn waits(self, length: Nanos, takes: Nanos) -> u64 {
         let (time, short, frame) = match self {
             Self::Quick => (Nanos::from_ms(150), 25, 8),
@@ -111,9 +110,9 @@ pub fn cases(
     cases
 }
 
-/// How long a CPU rests while the sleep waits for this `length`, slack included,
-/// if that is much longer: what waking up costs grows with the rest, so it is
-/// to be measured after one as long. [`LONG`] stands for all that are longer.
+/// How long a CPU rests while the sleep waits for this `length`, slack included, if that is much
+/// longer. The cost of a wake-up grows with the rest, so it is measured after one as long.
+/// [`LONG`] stands for all that are longer.
 fn longer_rest(
     situation: &Situation,
     length: Nanos,
@@ -161,7 +160,7 @@ fn methods(situation: &Situation) -> Vec<Method> {
     methods
 }
 
-/// The library's default, as somebody would use it: it goes on learning.
+/// The library's default in its usual use: it continues to learn.
 fn strategy(length: Nanos, times: u64, pin: Vec<Op>) -> Case {
     let spec =
         StrategySpec::parse(STRATEGY, Defaults::ELSEWHERE).expect("it is one of the strategies");

@@ -93,9 +93,9 @@ impl Examined {
     }
 }
 
-/// Examines this process on this host: which timer rule is in force, what that predicts, what is
-/// measured, and what would help, each of it tried where it can be. Takes about 10 s, or
-/// with [`Pace::Quick`] under 4, in which this thread and one beside it wait.
+/// Examines this process on this host: the timer rule in force, its prediction, the measurements,
+/// and the remedies, each tried where possible. Takes about 10 s, or under 4 with [`Pace::Quick`].
+/// This thread and one beside it wait meanwhile.
 ///
 /// # Errors
 /// A wait of the examination is refused here.
@@ -142,7 +142,7 @@ pub fn examine(
     rounds: u32,
     watch: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Results, Refusal> {
-    // A model has nobody around who asks; on this host it is so already.
+    // A model has no other process with a request; on this host it is so already.
     let around: Vec<Case> = match (&examined.rule, &examined.situation.model) {
         (Ok(rule), Some(_)) => cases.iter().map(|case| rule.case(case)).collect(),
         _ => cases.to_vec(),

@@ -1,5 +1,5 @@
-//! Whether what was measured is what the rule predicts, and which latency tier of macOS a
-//! thread is in, from how long a long sleep takes.
+//! Whether measurements agree with the prediction of the rule, and which latency tier of macOS a
+//! thread is in, by the length of a long sleep.
 
 use punctual_core::{Method, Nanos};
 use punctual_program::Machine;
@@ -102,7 +102,7 @@ pub fn judge(evidence: Evidence<'_>) -> Judgement {
     Judgement { verdict, ground }
 }
 
-/// As if nobody else had had the CPU.
+/// As if no other process had had the CPU.
 fn judge_quiet(evidence: Evidence<'_>) -> (Verdict, Ground) {
     let inconclusive = |ground| (Verdict::Inconclusive, ground);
     let Some(predicted) = evidence.predicted_ns else {

@@ -32,8 +32,8 @@ impl Call {
         let samples = sections.flat_map(|section| &section.samples);
         let mut over: Vec<Lateness> = samples.map(|sample| sample.outcome.late).collect();
         over.sort_unstable();
-        // The first may be short, since it was not armed on a tick; and some long,
-        // because somebody else had the CPU.
+        // The first may be short, since it was not armed on a tick; and some long, because another
+        // thread had the CPU.
         let usual = nearest_rank(&over, 250).map_or(0, |late| late.as_ns());
         Ok(Self {
             method,

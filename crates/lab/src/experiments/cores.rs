@@ -1,7 +1,7 @@
 //! Is a wait of 1 ms the same on every CPU?
 //!
-//! It need not be where some cores are slower, where one takes most interrupts,
-//! or where somebody else computes on one.
+//! It need not be where some cores are slower, where one takes most interrupts, or where another
+//! program computes on one.
 
 use punctual_core::Nanos;
 use punctual_program::program::Op;

@@ -1,5 +1,5 @@
-//! How much longer than asked naps are, each call through lengths in ascending order: of every
-//! call, of those that a waiter could use, and after ever longer rests.
+//! How much longer than asked naps are, each call through lengths in ascending order. There are
+//! ladders of every call, of a waiter's calls, and after ever longer rests.
 
 use punctual_core::{Method, Nanos};
 use punctual_program::{Machine, Refusal};
@@ -22,11 +22,11 @@ pub const SLEEP_LENGTHS_US: [u64; 10] = [
 ///
 /// Every call through all lengths in ascending order.
 ///
-/// How soon a CPU wakes depends on how long it has rested of late, so many naps
-/// of a length in a row say more than few, more often.
+/// A CPU's wake-up depends on how long it has rested of late. Many naps of a length in a row thus
+/// tell more than several short rows.
 pub fn sleep_cases(calls: &[Call], effort: Effort, conditions: Conditions) -> Vec<Case> {
-    // In six rounds a quick run has 20 naps of each length up to 2 ms, and a
-    // shared one of each up to 10 ms: enough for a median.
+    // In six rounds a quick run has 20 naps of each length up to 2 ms, and a shared one of each up
+    // to 10 ms. That is enough for a median.
     let (naps_max, part, longest) = match effort {
         Effort::Quick => (4, Nanos::from_ms(9), Nanos::from_ms(10)),
         Effort::Shared => (8, Nanos::from_ms(40), Nanos::from_ms(100)),
@@ -43,8 +43,8 @@ pub fn sleep_cases(calls: &[Call], effort: Effort, conditions: Conditions) -> Ve
     ladder.cases(calls, conditions)
 }
 
-/// The lengths asked for: from as short as a nap is of any use to a frame at
-/// 60 Hz, each twice as long as the one before.
+/// The lengths: from the shortest useful nap to a frame at 60 Hz, each twice as long as the
+/// previous one.
 pub const NAP_LENGTHS_US: [u64; 12] = [
     10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 5_120, 10_240, 16_667,
 ];
@@ -53,9 +53,8 @@ pub const NAP_LENGTHS_US: [u64; 12] = [
 /// host for a second falls upon all calls and lengths.
 pub const NAP_ROUNDS: u32 = 10;
 
-/// The calls that a waiter could use there: the sleep without timer slack, the
-/// timer and the plain sleep, by their own names, as far as `machine`, of which
-/// `facts` tells, has them.
+/// The calls that a waiter could use there, by their own names: the sleep without timer slack, the
+/// timer and the plain sleep. Calls that `machine`, with these `facts`, lacks are left out.
 pub fn nap_methods(machine: &dyn Machine, facts: &MachineFacts) -> Vec<Method> {
     let named = [&facts.timer_method, &facts.sleep_method].map(|name| name.parse().ok());
     let slackless = [Some(Method::SlacklessNanosleep)];
@@ -105,11 +104,10 @@ pub fn gap_calls(machine: &mut dyn Machine, facts: &MachineFacts) -> Result<Vec<
 
 /// Does waking take longer after a longer rest?
 ///
-/// The longer a CPU expects to rest, the deeper the idle state it goes into, and
-/// the longer it takes to leave it; what it had in its caches goes too. Calls
-/// without slack where there are any, or what is seen is the timer rather than
-/// the waking: on macOS, whose slop grows with the length, and on the ticks of
-/// Windows it is in the numbers.
+/// The longer a CPU expects to rest, the deeper its idle state, and the longer it takes to leave
+/// it; the contents of its caches go too. The ladder uses calls without slack where there are any,
+/// or it would show the timer rather than the wake-up. On macOS, whose slop grows with the length,
+/// and on the ticks of Windows the timer is in the numbers.
 ///
 /// Every call through all lengths in ascending order.
 pub fn gap_cases(calls: &[Call], effort: Effort, conditions: Conditions) -> Vec<Case> {

@@ -1,8 +1,8 @@
 //! How late is a wait of 1 ms when the CPUs are busy, and how much does a raised priority help?
 //!
-//! The threads that compute have normal priority. How late a wait was is split
-//! by what the OS counts: the time that the thread could have run but waited for
-//! a CPU, and the time that a hypervisor gave the CPU to somebody else.
+//! The threads that compute have normal priority. Lateness is split by the counters of the OS. One
+//! part is the time that the thread could have run but waited for a CPU. The other is the time
+//! that a hypervisor gave the CPU to another guest.
 
 use punctual_core::Nanos;
 use punctual_program::program::Op;
@@ -22,8 +22,7 @@ const LENGTH: Nanos = Nanos::from_ms(1);
 /// Naps in a batch, where even short ones take long.
 const NAPS_MIN: u64 = 5;
 
-/// How long somebody else's turn on a CPU may be. It only tells how long the
-/// experiment takes.
+/// The longest turn of another thread on a CPU. It is only for the estimate of the duration.
 const TURN: Nanos = Nanos::from_ms(3);
 
 /// The priorities that a thread gets on `machine`, and the others.

@@ -1,6 +1,5 @@
-//! What is measured. An experiment is a list of
-//! [cases](crate::rounds::Case): programs for any machine, and what their
-//! sections mean.
+//! The experiments. An experiment is a list of [cases](crate::rounds::Case): programs for any
+//! machine, and the meaning of their sections.
 //!
 //! | experiment | question |
 //! |---|---|
@@ -41,8 +40,8 @@ use punctual_record::experiment::Crowd;
 
 use crate::rounds::Case;
 
-/// How often every subject of an experiment gets its turn: the fewest rounds whose
-/// interval holds a median with 95 %, and by which runs can be compared.
+/// The number of turns of every subject: the fewest rounds whose interval holds a median with 95
+/// %, and by which runs can be compared.
 pub const ROUNDS: u32 = 6;
 
 /// How much time there is.
@@ -98,7 +97,7 @@ fn has(machine: &dyn Machine, method: Method) -> bool {
     can(machine, Op::nap(method, Nanos::ZERO))
 }
 
-/// Those of these calls that `machine` has, each once.
+/// The calls among these that `machine` has, each once.
 fn there(machine: &dyn Machine, methods: impl IntoIterator<Item = Option<Method>>) -> Vec<Method> {
     let mut there = Vec::new();
     for method in methods.into_iter().flatten() {
@@ -114,9 +113,9 @@ fn naps(times: u64, method: Method, length: Nanos) -> Op {
     Op::repeat(times, [Op::nap(method, length)])
 }
 
-/// A case that goes through `parts` in turn, each with what it measures and how long it takes,
-/// after what the `program` does first. It keeps what it learns from part to part, but starts
-/// over in each round: else the first parts would come with what was learned in the last.
+/// A case that goes through `parts` in turn, each with its measurement and duration, after the
+/// start of `program`. It keeps its knowledge from part to part, but starts over in each round.
+/// Otherwise the first parts would profit from the last of the previous round.
 fn through(
     subject: impl ToString,
     mut program: Program,

@@ -23,10 +23,9 @@ pub enum Batch {
 const WAITS_MIN: u64 = 10;
 const WARM_UP_MIN: u64 = 2;
 
-/// Every subject at every rate. In a [crowd](Conditions::crowd) so many threads wait at that
-/// rate, and all are measured. With [`Batch::Lasting`] deadlines are absolute
-/// cycles of the rate; those that have passed are skipped and counted. What a
-/// strategy has learned then goes on from round to round.
+/// Every subject at every rate. In a [crowd](Conditions::crowd) so many threads wait at that rate,
+/// and all are measured. With [`Batch::Lasting`] deadlines are absolute cycles of the rate; passed
+/// ones are skipped and counted. The knowledge of a strategy is then kept from round to round.
 pub fn cases(
     subjects: &[Subject],
     rates: &[Rate],

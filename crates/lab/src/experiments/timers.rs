@@ -1,14 +1,12 @@
 //! How long is a sleep of 1 ms, and how many ticks of the OS is that?
 //!
-//! The program of the great-rule-change article (`measure_interval`, 2020): read
-//! which timer interval the OS says is in force, look at the clock that the tick
-//! writes, sleep for 1 ms over and over. Each round reads the settings anew, so
-//! that a change shows from one line to the next.
+//! The program of the great-rule-change article (`measure_interval`, 2020). It reads the stated
+//! timer interval, looks at the clock that the tick writes, and sleeps for 1 ms over and over.
+//! Each round reads the settings anew, so that a change shows from one line to the next.
 //!
-//! A sleep that is armed right after a wake begins on a tick, which is why its
-//! length is a whole number of them. An application does something in between:
-//! with `random-phase` the thread works before each sleep, for a time that
-//! takes every part of a tick in turn.
+//! A sleep that is armed right after a wake begins on a tick, so its length is a whole number of
+//! them. An application arms sleeps in between. With `random-phase` the thread works before each
+//! sleep, for a time that takes every part of a tick in turn.
 
 use punctual_core::{Method, Nanos};
 use punctual_program::Probe;
@@ -42,9 +40,8 @@ const WORK_MAX: Nanos = Nanos::from_ms(16);
 /// The worker's sections: what came before, its first sleep, all others.
 const SECTIONS: usize = 3;
 
-/// A case with sleeps that are armed right after a wake, and one where they are
-/// armed anywhere; half a second each where there is time, whatever a sleep comes
-/// to.
+/// A case with sleeps that are armed right after a wake, and one where they are armed anywhere.
+/// Each lasts half a second if there is time, for any length of a sleep.
 pub fn cases(
     machine: &dyn Machine,
     call: Call,

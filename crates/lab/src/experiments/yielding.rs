@@ -1,7 +1,7 @@
 //! When is a thread that offers its CPU back on it?
 //!
-//! Alone, a yield is a call that does nothing. With somebody else who wants the
-//! CPU it may last as long as that one's turn does.
+//! Alone, a yield is a call that does nothing. With a competitor for the CPU it may last as long
+//! as that one's turn does.
 
 use punctual_core::{Method, Nanos};
 use punctual_program::program::Op;
@@ -15,9 +15,8 @@ use crate::rounds::Case;
 /// the same.
 pub fn cases(effort: Effort, cpu: Option<usize>) -> Vec<Case> {
     const AT_MOST: u64 = 30_000;
-    // How long yields beside a competitor are made, whatever each takes: some
-    // systems pass the CPU on at each, others only when the thread has had its
-    // share.
+    // How long yields beside a competitor are made, for any length of a yield. Some systems pass
+    // the CPU on at each, others only when the thread has had its share.
     let (alone, length) = match effort {
         Effort::Quick => (200, Nanos::from_ms(80)),
         Effort::Shared | Effort::Whole => (1_000, Nanos::from_ms(250)),

@@ -13,12 +13,11 @@ use super::timeline::Timeline;
 /// The books of one thread. A [`Record`](punctual_program::program::Op::Record)
 /// begins a new section, and so does each phase.
 ///
-/// A thread looks for new phases between operations, before it takes a sample, and
-/// while it works: what straddles the begin of a phase has its sample in the phase
-/// in which it ended, as on a simulated machine. Each section ends when its phase
-/// did, however late the thread looks or hears of it; only what was denied in
-/// between counts in the phase before. What CPU time it took since its counters
-/// were last read goes to the earliest section that has room for it.
+/// A thread looks for new phases between operations, before it takes a sample, and while it works.
+/// An operation across the start of a phase has its sample in the phase in which it ended, as on a
+/// simulated machine. Each section ends when its phase did, however late the thread looks or hears
+/// of it; only denied settings in between count in the phase before. CPU time since the last
+/// reading of the counters goes to the earliest section that has room for it.
 pub(super) struct Accounting<'e> {
     timeline: &'e Timeline,
     pub(super) recorder: Recorder<Host>,

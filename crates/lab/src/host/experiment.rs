@@ -66,8 +66,8 @@ impl Experiment<'_> {
                 process.wait_until_there();
             }
             let id = self.number();
-            // A thread of its own hears it out, so that a process that has ended
-            // is gone at once, and with it what it had asked for.
+            // A thread of its own reads its output, so that an ended process is gone at once, and
+            // its requests with it.
             let hear = move || {
                 let ends = Ends(self);
                 let seen = process.observed();

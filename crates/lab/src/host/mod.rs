@@ -62,12 +62,10 @@ pub type MakePeer = fn() -> Peer;
 /// A thread or process that fails ends the experiment, and its failure is what
 /// the run returns.
 ///
-/// When a run returns, every thread and process of the experiment has ended, and
-/// what it asked of the OS is withdrawn. Thus that none has to be waited for, no
-/// wait blocks in one call for more than a second, and neither does an
-/// [`Op::Block`]: one that is longer is made
-/// in several calls, the last of which asks for what is left. A wait that the
-/// end of the experiment ends leaves no sample.
+/// When a run returns, every thread and process of the experiment has ended, and its requests to
+/// the OS are withdrawn. No wait blocks in one call for more than a second, so that none has to be
+/// waited for. Neither does an [`Op::Block`]: a longer one is made in several calls, the last of
+/// which asks for the rest. A wait that the end of the experiment ends leaves no sample.
 ///
 /// # Processes
 /// A process is this program started again, by the thread that starts it, with
@@ -195,9 +193,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps the calling thread, and those it starts from now on, off the CPU that
-/// something is measured on: they get the first of the others, if there is one
-/// and threads can be kept on a CPU.
+/// Keeps the calling thread, and those it starts from now on, off the measured CPU. They get the
+/// first of the others, if there is one and threads can be pinned.
 pub fn keep_off(cpu: usize) {
     let mut others = allowed_cpus().into_iter().filter(|other| *other != cpu);
     others.find(|other| punctual_os::thread::pin(*other).is_ok());

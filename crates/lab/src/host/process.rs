@@ -1,10 +1,10 @@
 //! Processes of an experiment: this program started again, with the program it
 //! is to run.
 //!
-//! The input is one line of JSON, a [`Start`], and then a line for the start of the experiment and
-//! for each further phase with its time, in nanoseconds of the clock. The end of the input is the
-//! end of the experiment, and also comes when the parent process is killed. The output is an empty
-//! line when the process is ready, and at the end the observations of its threads.
+//! The input is one line of JSON, a [`Start`], then a line for the start of the experiment and for
+//! each further phase. These lines have times, in nanoseconds of the clock. The end of the input
+//! is the end of the experiment, and also comes when the parent process is killed. The output is
+//! an empty line when the process is ready, and at the end the observations of its threads.
 
 use std::ffi::OsString;
 use std::io::{BufRead, Read, Write};
@@ -122,9 +122,8 @@ impl Started {
 }
 
 impl HostMachine {
-    /// Is one process of an experiment that another process runs: reads its
-    /// program from `input`, runs it until it or `input` ends, and writes what
-    /// was observed to `output`.
+    /// Is one process of an experiment that another process runs. It reads its program from
+    /// `input`, runs it until it or `input` ends, and writes its observations to `output`.
     ///
     /// # Errors
     /// The input is no program: `UnexpectedEof` if it ends too soon because the sender is gone.

@@ -89,8 +89,8 @@ impl Held {
         Ok(())
     }
 
-    /// Changes the terms of the group of this process, which has one as long as they are not the usual ones. What
-    /// is in the way of that.
+    /// Changes the terms of the group of this process, which has one while they are not the usual
+    /// ones. Returns the obstacles.
     fn agree(&self, change: impl FnOnce(&mut Terms)) -> Option<Error> {
         let mut inner = lock(&self.0);
         let mut terms = inner.terms;

@@ -258,8 +258,7 @@ impl<'e> This<'e> {
         let outcome = match &mut self.subjects[with] {
             Waiting::Strategy(strategy) => {
                 let outcome = drive(strategy, Goal { deadline, or }, now, &mut self.sleeper);
-                // Read again, as whoever waited would: a peer's last reading
-                // is not seen either.
+                // Read again, as a caller would: a peer's last reading is not visible either.
                 let end = clock::now();
                 since_signal = self.sleeper.signalled().map(|at| end.since(at));
                 if outcome.by_event && since_signal.is_none() {
@@ -309,9 +308,8 @@ impl<'e> This<'e> {
         books.sample(begin, deadline, 0, outcome, None);
     }
 
-    /// Blocks until so long after the experiment began: most of it in a way that
-    /// the end of the experiment ends at once, and the rest with the timer of
-    /// the system that is the least late.
+    /// Blocks until so long after the experiment began. The end of the experiment ends most of the
+    /// block at once; the rest uses the system's most accurate timer.
     fn until(&mut self, since_began: Nanos) {
         /// More than the tick of any system, and little to wait for.
         const REST: Nanos = Nanos::from_ms(20);
@@ -344,9 +342,9 @@ impl<'e> This<'e> {
     /// Computes for `length` of CPU time; of elapsed time where the OS does
     /// not count CPU time.
     ///
-    /// It asks for the CPU time as seldom as it can: Linux brings its accounts of the thread up to
-    /// date for that (`task_sched_runtime`, kernel/sched/core.c), and then sees between two
-    /// ticks that a slice is used up, which it would not of a program that only computes.
+    /// It asks for the CPU time as seldom as possible. Linux brings its accounts of the thread up
+    /// to date for that (`task_sched_runtime`, kernel/sched/core.c). It then notices between two
+    /// ticks that a slice is used up, which it would not for a program that only computes.
     fn work(&mut self, length: Nanos) {
         let used = || thread::cpu_time().map_or_else(|| clock::now().as_ns(), |cpu| cpu.ns);
         let end = used().saturating_add(length.as_ns());

@@ -11,9 +11,8 @@ use punctual_os::{Tick, clock};
 
 use super::lock;
 
-/// The time line that all threads of an experiment share, those of its other
-/// processes too: the clock is the same in all processes since the computer was
-/// started.
+/// The time line of all threads of an experiment, including those of its other processes. The
+/// clock is the same in all processes since the computer was started.
 ///
 /// An experiment begins when those that its first thread starts at first are
 /// there: a process takes a while to come. Until then they wait for it.

@@ -205,7 +205,7 @@ impl Inner {
     }
 
     fn sum(&self) -> Disturbance {
-        /// A share below it tells nobody anything.
+        /// A smaller share is of no interest.
         const LEAST: f64 = 0.01;
         let mut seen = self.seen.clone();
         seen.cpus.sort_unstable();

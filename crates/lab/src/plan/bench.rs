@@ -93,9 +93,9 @@ const LONGEST: Nanos = Nanos::from_secs(90);
 /// Waits of which ten lie above the 99th percentile.
 const FOR_P99: u64 = 1_000;
 
-/// So many waits of a slow loop take a quarter of a minute for each subject. Unless more are asked
-/// for, only the usual choices of games are measured: `std::thread::sleep`, the accurate-sleep
-/// article's function, the crate that does likewise, and the library's own.
+/// This number of waits of a slow loop takes a quarter of a minute for each subject. Unless more
+/// are asked for, only the usual choices of games are measured. These are `std::thread::sleep`,
+/// the accurate-sleep article's function, the crate that does likewise, and the library's own.
 const SLOW: Nanos = Nanos::from_ms(10);
 const OF_A_GAME: [&str; 4] = ["system", "precise", "spin_sleep", "adaptive-balanced"];
 
@@ -192,9 +192,8 @@ fn is_of_a_game(subject: &Subject) -> bool {
     OF_A_GAME.contains(&subject.to_string().as_str())
 }
 
-/// How long the batches of each rate last, without their warm-up: long enough for
-/// a 99th percentile if that takes `most` or less in all, and longer as far as
-/// the `budget` reaches.
+/// The duration of the batches of each rate, without their warm-up. It is long enough for a 99th
+/// percentile if that takes `most` or less in all, and longer as far as the `budget` reaches.
 fn batch_lengths(cells: &[(Rate, Vec<Subject>)], budget: Nanos, most: Nanos) -> Vec<Nanos> {
     let rounds = u64::from(ROUNDS);
     // A twentieth of a batch is warm-up.

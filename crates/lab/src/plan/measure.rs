@@ -250,8 +250,8 @@ pub struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    /// Plans an experiment, for which it tries the wait calls of `machine`: that
-    /// takes a moment. What can only be measured in part goes to `left_out`.
+    /// Plans an experiment, for which it tries the wait calls of `machine`: that takes a moment.
+    /// Measurements that are only partly possible go to `left_out`.
     ///
     /// # Errors
     /// Says why it cannot be measured.

@@ -302,8 +302,8 @@ fn cpu_ns() -> Option<u64> {
     thread::cpu_time().map(|time| time.ns)
 }
 
-/// A second is trapped if its CPU share is above three times what is normal, and
-/// its mean lateness above half of what any lateness counts.
+/// A second is trapped if its CPU share is above three times the normal one, and its mean lateness
+/// above half of the cap.
 fn trapped_seconds(seconds: &[Second], normal_share: Option<f64>) -> Option<u32> {
     let most = 3.0 * normal_share?;
     let trapped =

@@ -1,22 +1,22 @@
 //! The regimes in which programs wait, and the conditions in which they do:
 //! `adaptive` beside the best of the others, round by round.
 //!
-//! A B C A B C ...: every subject has a batch in a fresh thread of its own, at the
-//! slack that this host gives its threads, and waits as a user of it does: through
-//! [`punctual::Waiter`], or the API of a peer. Thus this is one of the experiments
-//! that run here alone, and in no simulation.
+//! A B C A B C ...: every subject has a batch in a fresh thread of its own, with the host's slack
+//! for threads. It waits as its users do: through [`punctual::Waiter`], or the API of a peer.
+//! Therefore this experiment runs here alone, and in no simulation.
 //!
 //! - **Cost**: the CPU time of the thread, and its weight x lateness, capped at 1 ms.
 //!   A wait is as late as the caller sees it, on its own clock after the call has
 //!   returned; what the waiter reported is kept beside that.
-//! - **Trapped** is a second of a loaded batch in which a subject takes more than
-//!   three times the share of a CPU that it took before the load, or in the quiet
-//!   batches of the run if that is less, and is more than 0.5 ms late on the average. Batches from 8 s on are looked at.
-//! - **Back to normal** it is after the load with the first of 8 waits in a row that
-//!   cost no more, on the average, than twice what its waits cost before the load.
+//! - **Trapped** is a second of a loaded batch in which a subject is more than 0.5 ms late on
+//!   average, and takes more than three times its normal share of a CPU. The normal share is that
+//!   before the load, or in the quiet batches of the run if that is less. Batches of 8 s or more
+//!   are examined.
+//! - **Back to normal** it is after the load with the first of 8 waits in a row whose mean cost is
+//!   at most twice that before the load.
 //!
-//! `script` has the regimes, `surroundings` the conditions, `batch` one turn of one
-//! subject. What the results say is told by [`punctual_record::regimes`].
+//! `script` has the regimes, `surroundings` the conditions, `batch` one turn of one subject.
+//! [`punctual_record::regimes`] judges the results.
 
 mod batch;
 pub(crate) mod script;
@@ -234,8 +234,8 @@ impl RegimesPlan {
         }
     }
 
-    /// The subjects whose turn it is, by the earlier results: none if the sweep is done or its
-    /// cell decided, and none that was beaten in it.
+    /// The subjects whose turn it is, by the earlier results. There are none if the sweep is done
+    /// or its cell decided, and beaten subjects are left out.
     pub fn turns<'a>(&'a self, sweep: Sweep, results: &[Measurement]) -> Vec<&'a Subject> {
         let here: Vec<Measurement> = (results.iter())
             .filter(|m| is_of(m, sweep))
@@ -344,8 +344,8 @@ fn mean(rounds: &[Round], of: impl Fn(&Round) -> Option<f64>) -> Option<f64> {
     Some(sum? / rounds.len() as f64)
 }
 
-/// Of all rounds, whose samples are too many to keep: the percentiles are left out
-/// but for the median of their medians.
+/// Of all rounds, whose samples are too many to keep: of the percentiles only the median of their
+/// medians is kept.
 fn merged(all: &Late, next: &Late, batches: &[RegimeBatch]) -> Late {
     let medians: Vec<i64> = batches.iter().map(|batch| batch.late_ns_p50).collect();
     let n = all.n + next.n;

@@ -21,14 +21,14 @@ use super::batch::Sleeper;
 pub enum Condition {
     /// Nothing else runs.
     Quiet,
-    /// So many threads per CPU compute all the time.
+    /// A number of threads per CPU compute all the time.
     Load(u32),
     /// The thread may use so many percent of a CPU, in periods of 100 ms.
     Quota(u32),
     /// One thread per CPU computes, and the subject is at nice 19.
     Nice,
-    /// So many threads of this process wait as the subject does, including it: each for 0.5 to 1.5
-    /// ms, again and again.
+    /// A number of threads of this process, including the subject, wait as it does: each for 0.5
+    /// to 1.5 ms, again and again.
     Crowd(u32),
 }
 

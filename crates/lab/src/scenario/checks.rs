@@ -101,8 +101,7 @@ fn takes_time(step: &Step) -> bool {
     }
 }
 
-/// Finds a wait for an event that nobody signals: most likely its name is
-/// misspelt.
+/// Finds a wait for an event that is never signalled: most likely its name is misspelt.
 fn check_event(step: &Step, signals: &BTreeSet<&str>) -> Result<(), Flaw> {
     let (Verb::Await(event)
     | Verb::Wait {

@@ -1,8 +1,8 @@
 //! From a [`File`] to one [`Program`], and from what it expects to what can be checked.
 //!
-//! Its first thread is the director: it starts the processes, in the order of
-//! the file, opens each phase after the first when it is time, and ends the
-//! experiment. Thus phase k of the file is phase k of all observations.
+//! Its first thread is the director. It starts the processes, in the order of the file, opens each
+//! phase after the first when it is time, and ends the experiment. Phase k of the file is
+//! therefore phase k of all observations.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -22,7 +22,7 @@ pub(super) struct Group {
     /// The least and the greatest share of a CPU that one of them takes.
     pub(super) cpu_shares: Option<(f64, f64)>,
     pub(super) queued: Nanos,
-    /// How often waking one of them ended the rest of an idle CPU; `None` where nobody counts.
+    /// How often waking one of them ended the rest of an idle CPU; `None` where it is not counted.
     pub(super) wakeups: Option<u64>,
     /// How many sleeps and waits ended.
     pub(super) wakes: u64,
@@ -91,8 +91,8 @@ impl Group {
 
     /// All threads are in.
     ///
-    /// A sleep that began in the phase before was under the rule of that phase, so it counts as a
-    /// wake, and its length does not. If there is no other sleep, its length counts.
+    /// A sleep that began in the phase before was under that phase's rule. It counts as a wake,
+    /// and its length counts only if there is no other sleep.
     pub(super) fn finish(mut self) -> Self {
         if self.sleeps.iter().any(|sleep| sleep.began_here) {
             let sleeps = std::mem::take(&mut self.sleeps).into_iter();

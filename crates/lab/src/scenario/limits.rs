@@ -22,7 +22,7 @@ pub(super) const STEPS: usize = 10_000;
 /// compiler and the machines walk through them by recursion.
 pub(super) const DEPTH: usize = 16;
 
-/// How many threads an experiment starts in all, whoever counts them.
+/// How many threads an experiment starts in all, on any machine.
 pub const THREADS: u64 = 100_000;
 
 /// How many alike processes one table stands for.

@@ -18,12 +18,11 @@
 //! The scenarios that come with punctual are in [`shipped`].
 //!
 //! # Limits
-//! A file has at most 256 KiB, 10,000 steps nested at most 16 deep, 1,000
-//! phases, 100 models and 10,000 expectations; names have at most 200
-//! characters, sources 1,000. An experiment starts at most 100,000 threads and lasts at most
-//! one hour. Whatever a file contains, it is read or refused in a moment, with
-//! the line of what is wrong. How many events a simulation comes to is not
-//! bounded here: a week of sleeps of 1 us is a scenario too.
+//! A file has at most 256 KiB, 10,000 steps nested at most 16 deep, 1,000 phases, 100 models and
+//! 10,000 expectations; names have at most 200 characters, sources 1,000. An experiment starts at
+//! most 100,000 threads and lasts at most one hour. Any file is read or refused in a moment, with
+//! the line of the error. The number of events of a simulation is not bounded here: a week of
+//! sleeps of 1 us is a scenario too.
 
 mod checks;
 pub(crate) mod compile;
@@ -144,11 +143,10 @@ impl Scenario {
         compiled.map_or_else(|_| self.program.clone(), |compiled| compiled.program)
     }
 
-    /// The same scenario lasting for `length`. All phases are stretched or
-    /// shortened alike, and the instants that steps wait for with them; how
-    /// long a sleep is or how often a loop is repeated stays as it is. What is
-    /// expected is the same: it is rates and lengths that do not depend on how
-    /// long one looks, but of a very short look they may be missed.
+    /// The same scenario lasting for `length`. All phases are stretched or shortened alike, and
+    /// the instants that steps wait for with them. Lengths of sleeps and numbers of repetitions
+    /// stay. The expectations stay too: they are rates and lengths that do not depend on the
+    /// duration. A very short run may miss them.
     ///
     /// # Errors
     /// A phase would be over before it began, or the experiment would last

@@ -191,8 +191,7 @@ fn some_names(
     Ok(names.unwrap_or_default())
 }
 
-/// A model that the scenario is meant for. What is expected on another would
-/// never be looked at.
+/// A model that the scenario is meant for. An expectation of another model would never be checked.
 fn listed(field: &Field<'_>, on: &[String], models: Models<'_>) -> Result<Placed<String>, Flaw> {
     let name = model(field, models)?;
     if !on.contains(&name.value) {

@@ -55,7 +55,7 @@ pub fn run(scenario: &Scenario, model: &Model, seed: u64, traced: bool) -> Resul
     run_watched((scenario, model, seed), traced, &mut |_| {})
 }
 
-/// The same, with somebody told now and then how much virtual time has gone by.
+/// The same, with a callback now and then that gets the virtual time.
 fn run_watched(
     (scenario, model, seed): (&Scenario, &Model, u64),
     traced: bool,
@@ -76,9 +76,9 @@ fn run_watched(
     })
 }
 
-/// The Run of a `command` that runs `scenario` on each of `models`, which `begun` is told of as
-/// it begins with them and then now and then, with how much virtual time has gone by; what
-/// is not checked on these; and what happened on the last, if that was asked for.
+/// The Run of a `command` that runs `scenario` on each of `models`. `begun` is called as each
+/// begins, and then now and then with the virtual time. It also returns the expectations that are
+/// not checked on these, and the trace of the last, if that was asked for.
 ///
 /// # Errors
 /// As [`run`].
@@ -126,8 +126,8 @@ fn of_other_models(scenario: &Scenario, models: &[Model]) -> Option<NotDone> {
     })
 }
 
-/// Runs `scenario` on a machine that is called `name`. What its sources expect
-/// is of models, so nothing is expected here.
+/// Runs `scenario` on a machine that is called `name`. The expectations of its sources are of
+/// models, so none is checked here.
 ///
 /// # Errors
 /// Says in one line what the machine cannot do.

@@ -334,10 +334,10 @@ const BRACKETS: u32 = 80;
 
 /// Parses the text of a scenario.
 ///
-/// The crate `toml` bounds how deep brackets are nested and how long a dotted
-/// key is, but not the two together: eighty brackets with eighty dots each
-/// make tables so deep that dropping them overflows the stack. Scenarios have
-/// no use for dotted keys, so they are refused before any table is made.
+/// The crate `toml` bounds how deep brackets are nested and how long a dotted key is, but not the
+/// two together. Eighty brackets with eighty dots each make tables so deep that dropping them
+/// overflows the stack. Scenarios have no use for dotted keys, so they are refused before any
+/// table is made.
 pub(crate) fn parse(text: &str) -> Result<DeTable<'_>, Flaw> {
     if text.len() > limits::FILE_BYTES {
         return Err(Flaw::new(

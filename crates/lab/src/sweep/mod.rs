@@ -1,11 +1,11 @@
 //! Sweeps: strategies or scenarios on a model, over lists and ranges of parameters, each
 //! with several seeds, in virtual time.
 //!
-//! A [`Plan`] is read from TOML, and comes to [`Unit`]s: one place on all axes, but for
-//! the weight, of which what has none need not be run again. A unit gives the same rows
-//! wherever it is run, so that they can be run in any order, on any number of threads, in
-//! [`Shard`]s on as many computers, and another day: [`Kept`] sorts rows that there are
-//! into the order of the plan, and knows what is missing.
+//! A [`Plan`] is read from TOML, and gives [`Unit`]s. A unit is one place on all axes except the
+//! weight: subjects without a weight need not run again for it. A unit gives the same rows
+//! wherever it runs. Units can thus run in any order, on any number of threads, in [`Shard`]s on
+//! several computers, and on another day. [`Kept`] sorts existing rows into the order of the plan,
+//! and knows which are missing.
 //!
 //! | file | what it does |
 //! |---|---|

@@ -420,7 +420,7 @@ fn seeds(table: &Table<'_>) -> Result<Seeds, Flaw> {
     })
 }
 
-/// The pairs of axes to draw; if nobody says, the two with the most values.
+/// The pairs of axes to draw; by default the two with the most values.
 fn maps(table: &Table<'_>, axes: &[Axis]) -> Result<Vec<[usize; 2]>, Flaw> {
     let Some(field) = table.find("maps") else {
         let mut most: Vec<usize> = (0..axes.len()).collect();

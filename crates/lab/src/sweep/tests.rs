@@ -174,7 +174,7 @@ fn what_the_rows_say_is_judged_cell_by_cell() {
     let plan = read(&STRATEGIES.replace("least = 2, most = 4", "least = 6, most = 6")).unwrap();
     let sweep = run(&plan, 0..16).sweep().unwrap();
     assert_eq!(sweep.cells.len(), plan.cells());
-    // On a quiet computer of 8 us whoever spins at 1 kHz pays for all of it.
+    // On a quiet computer of 8 us a spinning subject at 1 kHz pays for all of it.
     let quiet = &sweep.cells[1];
     assert_eq!(quiet.at, [0, 0, 0, 0, 1]);
     assert_eq!(

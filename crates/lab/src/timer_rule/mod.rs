@@ -1,4 +1,4 @@
-//! The timer rule in force, for whoever predicts.
+//! The timer rule in force, for predictions.
 //!
 //! A [`Situation`] is the facts that decide it: [read](situation) of
 //! this host or of a model. A [`Rule`] is the simulator's, fed with them; it alone predicts.
@@ -17,8 +17,8 @@ use punctual_program::{Machine, Program, Setting};
 use punctual_record::{CpuQuota, NoRule, Situation, System, TimerInterval};
 use punctual_sim::{Model, SimMachine};
 
-/// This computer's timer rule for the calling thread, if the simulator knows
-/// it. What it predicts is the lateness of a timer that is alone on its CPU.
+/// This computer's timer rule for the calling thread, if the simulator knows it. It predicts the
+/// lateness of a timer that is alone on its CPU.
 pub fn rule_in_force() -> Option<Rule> {
     Rule::in_force(&situation::of_host()).ok()
 }
@@ -96,9 +96,8 @@ impl Rule {
     }
 }
 
-/// Slack decides, and real-time policies have none. The nice value bears on
-/// `poll` only. Who is let run when is of the kernel's version, its mode of preemption, the
-/// slice, the quota, and autogroups.
+/// Slack decides, and real-time policies have none. The nice value affects `poll` only. Scheduling
+/// depends on the kernel's version, its mode of preemption, the slice, the quota, and autogroups.
 fn linux(situation: &Situation) -> Result<Rule, NoRule> {
     if let Some(name) = situation.foreign_scheduler() {
         return Err(NoRule::Scheduler(name));
@@ -145,8 +144,8 @@ fn linux(situation: &Situation) -> Result<Rule, NoRule> {
     Ok(rule)
 }
 
-/// The model of the nearest version up to that of a kernel; where it is not known, of none in
-/// particular. What 6.18 does began with 6.17.
+/// The model of the nearest version up to that of a kernel; if that is unknown, the general one.
+/// The behaviour of 6.18 began with 6.17.
 fn linux_of(kernel: Option<&str>) -> &'static str {
     let version = |kernel: &str| -> Option<(u32, u32)> {
         let mut numbers = kernel.split(|c: char| !c.is_ascii_digit());

@@ -10,8 +10,8 @@ use punctual_record::{CpuQuota, HostFacts, Situation, System, TimerInterval};
 use punctual_sim::Model;
 use punctual_sim::model::Value;
 
-/// Reads the situation of the calling thread and its process. What is not
-/// allowed to be read is not told.
+/// Reads the situation of the calling thread and its process. Facts that may not be read are left
+/// out.
 pub fn of_host() -> Situation {
     let host = facts::facts();
     let mut sleeper = Sleeper::new();
@@ -45,8 +45,8 @@ pub fn of_host() -> Situation {
     }
 }
 
-/// Tries a real-time policy on Linux, with a thread that ends at once: limits and
-/// capabilities do not tell all that refuses it, as a control group or a sandbox.
+/// Tries a real-time policy on Linux, with a thread that ends at once. Limits and capabilities do
+/// not show every refusal, such as that of a control group or a sandbox.
 fn real_time() -> Option<Result<(), String>> {
     if !cfg!(any(target_os = "linux", target_os = "android")) {
         return None;

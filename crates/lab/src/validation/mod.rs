@@ -42,8 +42,8 @@ pub struct Row {
     pub tolerance: String,
     /// The ground of the expectation.
     pub kind: Evidence,
-    /// The parameter that was taken from the very figure of the row: such a row shows that the
-    /// rule can make this figure, not that it predicts it.
+    /// The parameter that was fitted to the very figure of the row. Such a row shows that the rule
+    /// can make this figure, not that it predicts it.
     pub fitted: Option<String>,
     /// Where the expectation comes from, with the short names of [`sources`].
     pub source: String,
@@ -64,7 +64,7 @@ pub enum Evidence {
     Measured,
     /// A consequence of a rule that agrees with data.
     Inferred,
-    /// A consequence of a rule that nobody has checked. Not asserted.
+    /// A consequence of a rule that was never checked. Not asserted.
     Predicted,
     /// The data that a parameter was taken from, so that it must agree. Not
     /// asserted.
@@ -224,9 +224,9 @@ const SLEPT_MS: [u64; 5] = [10, 15, 20, 30, 50];
 /// The effect of chance on a nap differs from draw to draw.
 const DRAWS: u64 = 10;
 
-/// How the errors of the accurate-sleep article's *preciseSleep* grow with the scheduler period: the
-/// experiment `robustness` on its fake OS. The mean errors of each length with periods up to 5 ms and over: they are to
-/// grow with the period, and to fall with the length.
+/// How the errors of the accurate-sleep article's *preciseSleep* grow with the scheduler period:
+/// the experiment `robustness` on its fake OS. The mean errors of each length are with periods up
+/// to 5 ms and over. They are to grow with the period, and to fall with the length.
 fn robustness_grows() -> Result<Figure, Refusal> {
     let mut sums = [[0.0; 2]; SLEPT_MS.len()];
     for draw in 1..=DRAWS {

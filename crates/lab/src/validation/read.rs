@@ -281,10 +281,9 @@ impl<'t> Words<'t> {
         Ok(())
     }
 
-    /// The steps of a sweep `times` over, with `$sweep` for lengths from `from` to
-    /// `to`, evenly spread or drawn at random, and `$nth` for the number of the
-    /// turn. `stride` is how many lengths on the next turn is, so that
-    /// neighbours differ; `odd` is a turn with a length of its own.
+    /// The steps of a sweep `times` over. `$sweep` has lengths from `from` to `to`, evenly spread
+    /// or drawn at random, and `$nth` the number of the turn. `stride` is how many lengths on the
+    /// next turn is, so that neighbours differ; `odd` is a turn with a length of its own.
     fn sweep(&self, at: usize, table: &DeTable<'t>, all: &mut DeArray<'t>) -> Result<(), Flaw> {
         const WHOSE: &str = "a sweep";
         let short = |(key, value): (&Spanned<_>, &Value<'t>)| -> Option<Result<_, Flaw>> {

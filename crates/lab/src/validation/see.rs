@@ -443,7 +443,7 @@ fn deepest(observed: &Observations) -> Result<String, Refusal> {
         .ok_or_else(|| Refusal::new("no idle state was entered"))
 }
 
-/// How long each turn on the first CPU was, whoever had it, in order.
+/// The length of each turn on the first CPU, of any thread, in order.
 fn turns(trace: &Trace) -> Vec<Nanos> {
     let turn = |(at, what): &(Nanos, Happened)| match what {
         Happened::Ran { cpu: 0, from, .. } => Some(*at - *from),

@@ -30,11 +30,11 @@ pub(super) fn due(hiccup: &Hiccup) -> Nanos {
     Nanos::new(hiccup.at_ns) - Nanos::new(hiccup.late_ns)
 }
 
-/// The first cause whose counter covers at least half of the lateness: a quota, then
-/// waiting for a CPU, which is counted to the nanosecond, before stolen time. That is
-/// counted in steps of 10 ms, so it says nothing of a lateness below half of a step.
-/// A throttled thread waits for a CPU too. If that wait is known to be shorter, the quota
-/// throttled the group at another time between the readings.
+/// The first cause whose counter covers at least half of the lateness. The order is: a quota,
+/// waiting for a CPU, which is counted to the nanosecond, and stolen time. That is counted in
+/// steps of 10 ms, so it says nothing about a lateness below half of a step. A throttled thread
+/// waits for a CPU too. If that wait is known to be shorter, the quota throttled the group at
+/// another time between the readings.
 pub(super) fn cause(hiccup: &Hiccup) -> Cause {
     let covers = |ns: Option<u64>| ns.is_some_and(|ns| ns.saturating_mul(2) >= hiccup.late_ns);
     if covers(hiccup.throttled_ns) && (hiccup.queued_ns.is_none() || covers(hiccup.queued_ns)) {
@@ -107,7 +107,7 @@ impl Readings {
         self.has_fallen
     }
 
-    /// The count around the time from `due` to `woke`, and the time it covers: from the last
+    /// The count around the time from `due` to `woke`, and the time it covers. It is from the last
     /// reading before it to the first that contains all of it, or to the last one. `None` without
     /// a reading before it.
     pub(super) fn around(&self, due: Nanos, woke: Nanos) -> Option<(Nanos, Nanos)> {

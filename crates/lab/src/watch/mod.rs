@@ -2,19 +2,18 @@
 //! what the OS counted when one came too late.
 //!
 //! Three parts, each for itself:
-//! - [`Watcher`] is the thread that waits. Its loop waits, reads the clock and
-//!   the counts of its own thread, and puts the numbers into a ring: it does
-//!   not allocate, print, take a lock or judge.
-//! - The ring between it and whoever collects is free of locks: one writer, one
-//!   reader, each with an index of its own. Its pages are touched beforehand,
-//!   and it has room for twenty seconds, so that a collector that is held up
-//!   loses nothing; what is lost beyond that is counted.
+//! - [`Watcher`] is the thread that waits. Its loop waits, reads the clock and the counts of its
+//!   own thread, and puts the numbers into a ring. It does not allocate, print, take a lock or
+//!   judge.
+//! - The ring between it and the collector is free of locks: one writer, one reader, each with an
+//!   index of its own. Its pages are touched beforehand. It has room for twenty seconds, so that a
+//!   delayed collector loses nothing; later losses are counted.
 //! - [`Tally`] makes percentiles, hiccups and their causes of it. It is pure: it
 //!   knows neither clock nor thread.
 //!
 //! Percentiles are of all deadlines. While a stall lasts, no wait begins, so a percentile of waits
-//! would leave out the deadlines that the stall made late. [`Missed`] has them, each as late as it
-//! was when it was given up.
+//! would leave out the deadlines that the stall made late. [`Missed`] has them, each with its
+//! lateness when it was given up.
 //!
 //! A watch is for one host at a time and its surprises, so no simulated machine
 //! has it.
@@ -110,10 +109,9 @@ impl Settings {
 
 /// From which lateness on a wait is a hiccup, if the user does not say.
 ///
-/// 500 us; where the timer rule in force may by itself add as much or more, that
-/// much more. Linux adds the slack of the thread, which is 50 us unless somebody
-/// changed it; Windows wakes at clock interrupts, up to 15.625 ms apart unless
-/// somebody asked for more of them, or 0.5 ms for a high-resolution timer.
+/// 500 us; where the timer rule in force may by itself add as much or more, that much more. Linux
+/// adds the slack of the thread, 50 us by default. Windows wakes at clock interrupts, up to 15.625
+/// ms apart unless a process asked for more of them, or 0.5 ms for a high-resolution timer.
 pub fn usual_threshold(method: Method) -> Nanos {
     threshold_above(added_by_the_rule(method))
 }

@@ -52,7 +52,7 @@ pub struct Tally {
     quota: Option<CpuQuota>,
     /// The other processes on the CPU, with their times.
     others: VecDeque<(Nanos, Vec<Ran>)>,
-    /// Until when was looked at that, if somebody still does.
+    /// Until when that was read, if it still is.
     pub(super) looked: Option<Nanos>,
     /// When punctual itself went on after it was stopped, and for how long it was late
     /// then.
@@ -75,8 +75,8 @@ pub struct Tally {
 const NOTED_WITHIN: Nanos = Nanos::from_ms(10);
 
 impl Tally {
-    /// Of a thread that began with the counts `first` and has a deadline in each
-    /// `period`. Who is later than `threshold` has had a hiccup.
+    /// Of a thread that began with the counts `first` and has a deadline in each `period`. A wait
+    /// later than `threshold` is a hiccup.
     pub fn new(threshold: Nanos, period: Nanos, first: Counts) -> Self {
         Self {
             threshold,
@@ -503,7 +503,7 @@ mod tests {
         assert_eq!((tally.missed, tally.stopped.missed), (8, 0));
     }
 
-    /// Even where every wait is one, for as long as somebody watches.
+    /// Even where every wait is one, for any duration of a watch.
     #[test]
     fn what_no_hiccup_needs_any_more_is_forgotten() {
         let mut tally = tally();

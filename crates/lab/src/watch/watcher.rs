@@ -22,10 +22,10 @@ use crate::wall_clock::Reading;
 /// them, or is dropped or stopped; and the numbers it has put aside.
 ///
 /// # What is measured
-/// Deadlines are absolute. A wait that the OS ends before its deadline goes on,
-/// so lateness is never negative: it is the first reading of the clock after
-/// the deadline, less the deadline. A deadline that has passed before its wait
-/// begins is missed, and as late as it is then: when it is given up.
+/// Deadlines are absolute. A wait that the OS ends before its deadline continues, so lateness is
+/// never negative: it is the first reading of the clock after the deadline, less the deadline. A
+/// deadline that has passed before its wait begins is missed. Its lateness is that of the moment
+/// when it is given up.
 #[derive(Debug)]
 pub struct Watcher {
     reader: Reader,
@@ -43,8 +43,8 @@ impl Watcher {
     /// requested, [`wait`](Self::wait) no longer waits.
     ///
     /// # Errors
-    /// The period is none of [`PERIODS`], this host does not have the method, the
-    /// thread may not run on the CPU, or there is no thread to be had.
+    /// The period is none of [`PERIODS`], this host lacks the method, the thread may not run on
+    /// the CPU, or no thread can be started.
     pub fn start(settings: &Settings, stop: &Stop) -> Result<Self, Refusal> {
         let period = settings.rate.period();
         if !PERIODS.contains(&period) {
@@ -123,10 +123,9 @@ impl Watcher {
         self.shared.over.load(Ordering::Acquire)
     }
 
-    /// Gives `tally` what was seen since this was called last, and reads what
-    /// was stolen from the CPU, which takes 15 us on a machine of two CPUs and
-    /// longer on a larger one: not on the watched CPU, and not in the watching
-    /// thread.
+    /// Gives `tally` the waits since the last call, and reads the stolen time of the CPU. That
+    /// takes 15 us on a machine of two CPUs and longer on a larger one. It is therefore not on the
+    /// watched CPU, and not in the watching thread.
     pub fn collect(&mut self, tally: &mut Tally) {
         let seen: Vec<Seen> = std::iter::from_fn(|| self.reader.pop()).collect();
         // Read afterwards, so that the stops in all of them have been noted.
@@ -304,7 +303,7 @@ mod tests {
         assert!(watcher.elapsed() >= Nanos::from_us(200 * 150));
     }
 
-    /// The thread is in a wait of a minute, and nobody waits for it.
+    /// The thread is in a wait of a minute, and is not joined.
     #[test]
     fn a_stop_ends_the_collectors_wait_at_once() {
         let stop = Stop::new();

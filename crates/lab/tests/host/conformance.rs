@@ -29,9 +29,9 @@ fn adapts(spec: &StrategySpec) -> bool {
     matches!(spec, StrategySpec::Adaptive { .. })
 }
 
-/// Noise cannot make this fail. In a wait of 2 ms `system`, `fixed-margin` and
-/// `max-nap` take their first nap before anything can have gone wrong, so they
-/// are never locked out, and no nap of a strategy ends its wait early.
+/// Noise cannot make this fail. In a wait of 2 ms `system`, `fixed-margin` and `max-nap` take
+/// their first nap before anything can have gone wrong. They are thus never locked out, and no nap
+/// of a strategy ends its wait early.
 #[test]
 fn every_strategy_conforms_in_short_waits() {
     let others = StrategySpec::ALL.into_iter().filter(|spec| !adapts(spec));

@@ -8,8 +8,8 @@ use punctual_program::program::Op;
 
 use super::{HostMachine, Machine, plain};
 
-/// A process that computes, and that nobody who is tested has started: its parent has
-/// ended. It ends when this is dropped.
+/// A process that computes, which no tested process has started: its parent has ended. It ends
+/// when this is dropped.
 struct Hog(u32);
 
 impl Hog {

@@ -10,8 +10,8 @@ use punctual_sim::{Model, SimMachine};
 
 const RATES: [u64; 5] = [60, 144, 240, 1_000, 5_000];
 const WEIGHTS: [f64; 3] = [1.0, 10.0, 100.0];
-/// Every strategy has met its OS before it counts, for so many waits and for
-/// this long: on a grid of 15.6 ms there is little to be seen in less.
+/// Every strategy meets its OS before it counts, for so many waits and for this long. On a grid of
+/// 15.6 ms less would show little.
 const WARM_UP: u64 = 2_000;
 const WARM_UP_SECS: u64 = 2;
 const WAITS: u64 = 500;
@@ -26,8 +26,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Not capped: there is nobody here who could stall a waiter, so all
-    /// lateness is the strategy's.
+    /// Not capped: nothing here can stall a waiter, so all lateness is the strategy's.
     fn cost(self, weight: f64) -> f64 {
         self.cpu + weight * self.late
     }
@@ -59,8 +58,8 @@ fn measure(model: &Model, spec: StrategySpec, hz: u64) -> Seen {
 fn compare(model: &Model) -> (usize, String) {
     let mut lines = String::new();
     let mut lowest = 0;
-    // To offer the CPU while spinning costs as much as to spin where nobody wants
-    // it, and takes long to simulate.
+    // Offering the CPU while spinning costs as much as spinning where no thread wants it, and
+    // takes long to simulate.
     let is_adaptive = |spec: &StrategySpec| matches!(spec, StrategySpec::Adaptive { .. });
     for hz in RATES {
         let others: Vec<_> = StrategySpec::ALL
@@ -91,15 +90,14 @@ fn compare(model: &Model) -> (usize, String) {
     (lowest, lines)
 }
 
-/// Ties count as lowest. Left out is the accurate-sleep article's fake OS, a
-/// scheduler that steals time at random: there is nothing to be learned of it,
-/// and to go on trying costs there.
+/// Ties count as lowest. Left out is the accurate-sleep article's fake OS, a scheduler that steals
+/// time at random: there is nothing to learn about it, and trying costs there.
 ///
 /// The golden file shows every cell, so that what a change of the strategy, or
 /// of a rule, does to any of them is seen.
 #[test]
 fn it_costs_least_in_four_fifths_of_the_cells_under_every_rule() {
-    // Versions of Linux differ in their schedulers, and nobody wants the CPU here.
+    // Versions of Linux differ in their schedulers, and no other thread wants the CPU here.
     let names = Model::known().iter().map(|known| known.name);
     let names = names.filter(|name| !name.starts_with("linux-"));
     let compared: Vec<_> = std::thread::scope(|scope| {

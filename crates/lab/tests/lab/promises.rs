@@ -137,7 +137,7 @@ fn what_little_spinning_cannot_keep_is_said_with_what_it_can() {
             .any(|tried| tried.late_share > 0.1 && tried.spun_share < 0.1),
         "{frontier:?}"
     );
-    // Every CPU busy, and a fair scheduler: whoever is late is so while it spins.
+    // Every CPU busy, and a fair scheduler: late waits are late while they spin.
     let loaded = run("linux,cpus=2", 4, "late=50us/1%", 1_000);
     let is_kept = loaded.late <= 0.01;
     assert_eq!(

@@ -1,6 +1,6 @@
-//! How near `adaptive` comes to the informed waiter, and what spinning costs
-//! where others want the CPU. Replayed, recordings of naps are what they were, and nobody
-//! waits for less on them than who knows their distributions, but for luck.
+//! How near `adaptive` is to the informed waiter, and the cost of spinning where others want the
+//! CPU. Replayed recordings of naps do not change, and only luck lets a strategy wait for less on
+//! them than with known distributions.
 
 use punctual_core::strategies::Defaults;
 use punctual_core::{Lateness, Method, Nanos, StrategySpec};
@@ -13,9 +13,9 @@ use punctual_sim::{Model, SimMachine};
 
 use crate::yardsticks::{loaded, replayed};
 
-/// What is asked for is 1.15 in the geometric mean and 1.4 at worst, over all
-/// regimes but the first waits of a life, on recordings and models alike. These are
-/// what it comes to so far: the mean, and the worst cell.
+/// The aims are 1.15 in the geometric mean and 1.4 at worst, over all regimes except the first
+/// waits of a life, on recordings and models alike. These are the present values: the mean, and
+/// the worst cell.
 const ON_RECORDINGS: [f64; 2] = [1.28, 2.5];
 const ON_MODELS: [f64; 2] = [1.155, 1.92];
 const HOG_MEAN: f64 = 0.94;

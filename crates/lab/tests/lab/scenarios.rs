@@ -278,8 +278,8 @@ fn median_late_ns(scenario: &Scenario, on: &str) -> i64 {
     find(&ran, "A", "all").unwrap().late_ns.p50.unwrap()
 }
 
-/// The interrupt is the clock owner's, but the sleeper's CPU knows that it will be woken, and
-/// does not go into a state that takes longer to leave than the sleep is.
+/// The interrupt is the clock owner's. The sleeper's CPU knows that it will be woken, and chooses
+/// no state that takes longer to leave than the sleep lasts.
 #[test]
 fn a_sleeper_is_woken_as_soon_on_any_number_of_cpus() {
     let scenario = alone(
@@ -460,8 +460,8 @@ const LIMITS: Limits = Limits {
     samples: 5_000,
 };
 
-/// The inputs that the fuzzer found and that were kept: each file is read or refused, and a file
-/// that was read runs to its end or to a limit.
+/// The kept inputs of the fuzzer. Each file is read or refused, and a file that was read runs to
+/// its end or to a limit.
 #[test]
 fn every_seed_is_read_or_refused_and_comes_to_an_end() {
     let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/scenario");

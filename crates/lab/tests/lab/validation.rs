@@ -15,8 +15,8 @@ fn all() -> Vec<Row> {
     rows().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Predictions too: they bind nobody, but say what the model does. Twice,
-/// because a row gives the same each time.
+/// Predictions too: they do not bind, but show the model's behaviour. Twice, because a row gives
+/// the same each time.
 #[test]
 fn every_row_holds_each_time() {
     let mut broken = Vec::new();

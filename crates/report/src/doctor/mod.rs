@@ -1,7 +1,6 @@
-//! What `punctual doctor` found out, for people: [`in_words`] makes the sentences of a
-//! [`Diagnosis`], and `sections` lays it out as text: the rule in force with the facts that decide
-//! it, prediction beside measurement, and what can be done. [`anonymous`] is a Run that can be
-//! shown to strangers.
+//! The report of `punctual doctor`. [`in_words`] makes the sentences of a [`Diagnosis`], and
+//! `sections` lays it out as text: the rule in force with its facts, prediction beside
+//! measurement, and the remedies. [`anonymous`] is a Run that can be shown to strangers.
 
 mod advice;
 mod rule;

@@ -147,8 +147,8 @@ fn windows(situation: &Situation) -> String {
     text
 }
 
-/// The facts that decide, and those that are not told. What happened while it was measured shows
-/// whether a quota is enforced.
+/// The facts that decide, and the unknown ones. The counters of the measurement show whether a
+/// quota is enforced.
 pub(super) fn facts(
     situation: &Situation,
     disturbance: Option<&Disturbance>,

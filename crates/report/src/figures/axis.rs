@@ -59,8 +59,7 @@ impl Axis {
         }
     }
 
-    /// Rows of one height, from the last at 0 up to the first. Whoever draws
-    /// them names them.
+    /// Rows of one height, from the last at 0 up to the first. The drawing names them.
     pub fn rows(rows: usize) -> Self {
         Self {
             ticks: vec![],

@@ -82,7 +82,7 @@ impl ByLength {
 /// Lines that nowhere differ by more than this are drawn as one.
 const ALIKE: f64 = 1.25;
 
-/// Series that look the same become one, with the names of all: a line that hides another is
+/// Series that look the same become one, with the names of all. A line that hides another is
 /// misleading, and a legend of fifteen is too long.
 fn alike(all: Vec<Series>) -> Vec<Series> {
     let mut told: Vec<(Series, usize)> = Vec::new();
@@ -181,8 +181,8 @@ const LEAST_NS: f64 = 1_000.0;
 /// How many points a curve has.
 const POINTS: usize = 400;
 
-/// The expected cost of a wait with one nap and a spin by the margin of the
-/// nap, for overshoots as recorded with the first call: a curve per weight.
+/// The expected cost of a wait with one nap and a spin, by the margin of the nap: a curve per
+/// weight. Overshoots are as recorded with the first call.
 pub(super) fn margin(run: &Run) -> Option<Figure> {
     let naps = select::of_run::<Naps>(run);
     let (call, naps) = select::by_subject(&naps).into_iter().next()?;

@@ -29,9 +29,8 @@ const WIDEST_LABEL: i32 = 400;
 /// The figures of a comparison: `compare-EXPERIMENT`, or one for each length
 /// that was asked for where there are too many rows for one.
 ///
-/// Each row is a subject with its parameters, with a mark per run at the median
-/// lateness, a line along its interval, and hollow bars for what others have
-/// published.
+/// Each row is a subject with its parameters. It has a mark per run at the median lateness, a line
+/// along its interval, and hollow bars for published figures.
 pub fn comparison_figures(compared: &Comparison) -> Vec<Figure> {
     let mut groups: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
     for row in &compared.rows {

@@ -60,7 +60,7 @@ fn lateness(run: &Run, m: Row<'_, Watch>) -> Option<Figure> {
     if n < 1.0 {
         return None;
     }
-    // The last bin has nobody above it, so it ends the line at one of all.
+    // The last bin is the highest, so it ends the line at one of all.
     let mut above = n;
     let points = bins.iter().map(|&(late_ns, count)| {
         above -= count;

@@ -27,12 +27,11 @@ const STRIPS: Layout = Layout {
     lines: (16, 18),
 };
 
-/// More waits than this are drawn as the span of several at a time: a line
-/// through every one of a hundred thousand would be a file of megabytes and a
-/// smear.
+/// More waits than this are drawn as the span of several at a time. A line through every one of a
+/// hundred thousand would be a file of megabytes and a smear.
 const MOST_POINTS: usize = 1_000;
 
-/// More waits than this do not say how late each was: nobody points at one of them.
+/// More waits than this do not show their single values, which a pointer could not pick.
 const MOST_VALUES: usize = 200;
 
 /// For each rate, a strip per subject on one scale, so that one subject's line
@@ -389,8 +388,8 @@ fn caption_of_costs(group: &[&Measurement], points: &[Costs]) -> String {
     caption
 }
 
-/// A line through the points that no other beats in both: whoever wants less of one has to
-/// take more of the other (Pareto).
+/// A line through the points that no other beats in both: less of one means more of the other
+/// (Pareto).
 fn frontier(canvas: &Canvas, chart: &Chart, points: &[Costs]) -> Drawn {
     let best = points.iter().filter(|point| !point.is_beaten(points));
     let mut best: Vec<Pixel> = best.map(|point| point.at(chart)).collect();

@@ -63,9 +63,8 @@ pub struct Look {
 }
 
 impl Look {
-    /// The look of `subject`: the same in all figures of all runs if it is known,
-    /// else in all of this run. What is known, but with other parameters, has the
-    /// colour of it.
+    /// The look of `subject`. It is the same in all figures of all runs if it is known, else in
+    /// all of this run. A known subject with other parameters keeps its colour.
     pub fn of(run: &Run, subject: &str) -> Self {
         if let Some(look) = Self::known(subject) {
             return look;

@@ -1,9 +1,9 @@
 //! SVG for plotters to draw on.
 //!
-//! Unlike the back end of plotters, it keeps together what belongs together: a `g` with
-//! `data-s` has what is drawn of one thing that the legend names, `data-l` the legend's entry,
-//! `data-v` a mark with its value in words, and `data-c` a line with those of its points. A
-//! page shows and hides by these.
+//! Unlike the back end of plotters, it groups related elements. A `g` with `data-s` has the
+//! drawing of one thing that the legend names. `data-l` is the legend's entry, `data-v` a mark
+//! with its value in words, and `data-c` a line with those of its points. A page shows and hides
+//! by these.
 
 use std::convert::Infallible;
 use std::fmt::Write;

@@ -1,8 +1,8 @@
 //! Runs as one page to mail: HTML that needs nothing beside itself.
 //!
-//! It opens without a network, which its Content-Security-Policy forbids it, can be read
-//! without scripts, and is the same to the byte for the same Runs. The script adds what is
-//! under the pointer, and hides and shows what the legend names.
+//! It opens without a network, which its Content-Security-Policy forbids, and can be read without
+//! scripts. It is the same to the byte for the same Runs. The script adds values under the
+//! pointer, and lets the legend hide and show series.
 
 pub(crate) mod picture;
 
@@ -30,7 +30,7 @@ const SCRIPT_HASH: &str = "MOQGBbuDHBBoKdS7BXmdyOXeG3fu+6vLSxavoBjeiSE=";
 /// The figures of a page are no larger together: those that do not fit are named.
 const MOST_FIGURES: usize = 700_000;
 
-/// No table has more rows, no text more lines: whoever wants all has the Run.
+/// No table has more rows, no text more lines: the Run has all.
 const MOST_ROWS: usize = 200;
 
 /// Names are no longer, in characters.
@@ -315,7 +315,7 @@ fn figure(figure: &Figure) -> String {
     )
 }
 
-/// The sentences of an answer. What to do next is for who has the command.
+/// The sentences of an answer. The next step is for a reader with the command.
 fn sentences(verdict: &Verdict, id: &str) -> String {
     let sentences = verdict.sentences.iter().map(|words| {
         let words = text(&without_commands(words));

@@ -402,7 +402,7 @@ fn weighed(learned: &Learned) -> Section {
             units::plain(weight)
         )
     });
-    // In the order in which a wait comes to them.
+    // In the order in which a wait reaches them.
     let rows = learned.calls.iter().flat_map(|call| {
         let classes = call.classes.iter().rev().enumerate();
         classes.map(move |(i, class)| (call, class, i == 0))

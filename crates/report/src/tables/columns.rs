@@ -44,7 +44,7 @@ pub(crate) const EARLY: Told = ("early", |m| count(m, m.late_ns.early));
 
 /// How long a wait could run and had no CPU, on average.
 pub(crate) const QUEUED: Told = ("queued", |m| counted(m.queued_per_wait_ns));
-/// How long the hypervisor gave the CPU of a wait to somebody else.
+/// How long the hypervisor gave the CPU of a wait to another guest.
 pub(crate) const STOLEN: Told = ("stolen", |m| counted(m.stolen_per_wait_ns));
 
 /// The same column by another name.

@@ -13,9 +13,9 @@ use super::cells::Section;
 use super::table::{Cell as Shown, Table, Why};
 use crate::{prose, select, units};
 
-/// The report of a comparison: the runs, a table or two per experiment with
-/// what was published of the same, the rules of the user, and last the
-/// warnings of the runs. `more` are the tables of other products than waiting.
+/// The report of a comparison: the runs, a table or two per experiment with published figures, the
+/// rules of the user, and last the warnings of the runs. `more` are the tables of other products
+/// than waiting.
 ///
 /// The layout does not depend on a terminal. It has no colour, and no line ends
 /// in a space.
@@ -397,7 +397,7 @@ const OVER_FIRST_IN_WORDS: &str = "over A's: the number over that of run A, and 
 const NOT_JUDGED_IN_WORDS: &str = "not judged: one of the two has fewer than six rounds, and waits \
     of one round do not tell how far another is from it.";
 
-/// Whether nobody can say if it differs from the first run's.
+/// Whether it is undecided if it differs from the first run's.
 fn not_judged(estimate: &Estimate) -> bool {
     estimate
         .over_first

@@ -99,9 +99,9 @@ pub(crate) fn ratio_within(ratio: &Interval) -> String {
 
 const RANK_IN_WORDS: &str = "(1): the lowest median of its column.";
 
-/// The sign of what a cost is beside the lowest of its column: that itself, at most [`MARGIN`] times as
-/// much wherever in the interval the ratio is, or perhaps no more and perhaps far more. What is
-/// dearer has none. Without the ratios of enough rounds only the lowest median is known.
+/// The sign of a cost beside the lowest of its column. It marks the lowest, costs at most
+/// [`MARGIN`] times as high in the whole interval, and undecided ones. Dearer ones have none.
+/// Without the ratios of enough rounds only the lowest median is known.
 fn beside_lowest(m: &Measurement, weight: usize, group: &[&Measurement]) -> Option<char> {
     let median = |m: &Measurement| Some(Counted::Capped.cost(m, weight)?.median);
     if rank(median(m)?, group, median) == 1 {

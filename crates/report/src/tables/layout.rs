@@ -223,8 +223,8 @@ fn below_each_other(columns: &[Column], layout: Layout, within: usize) -> Vec<Ve
     tables
 }
 
-/// Makes the widest columns less wide until all of them have room: first as far as reads well,
-/// then to their longest words, and last to less.
+/// Narrows the widest columns until all of them have room: first as far as reads well, then to
+/// their longest words, and last to less.
 fn narrow(columns: &mut [Column], within: usize) {
     let least: [fn(&Column) -> usize; 3] = [|column| column.soft, |column| column.least, |_| 1];
     for least in least {

@@ -167,8 +167,8 @@ fn rounds_of(name: &str, arming: &str, group: &[Row<'_, Timers>]) -> Section {
     }
 }
 
-/// Windows states its interval in units of 100 ns, and the last one counts: a
-/// sleep of 1 ms takes one interval of 1.0000 ms and two of 0.9996 ms.
+/// Windows states its interval in units of 100 ns, and the last one counts. A sleep of 1 ms takes
+/// one interval of 1.0000 ms and two of 0.9996 ms.
 fn stated_in_words(ns: u64) -> String {
     let ns = ns as f64;
     if ns < 100_000.0 {
@@ -181,8 +181,8 @@ fn stated_in_words(ns: u64) -> String {
 /// The number of modes in a cell; if there are more, the cell says so.
 const SHOWN_MODES: usize = 4;
 
-/// The common lengths of sleeps: `2.00 ms x 61 % (2 ticks)`. Those of a few
-/// samples are left to the histogram.
+/// The common lengths of sleeps: `2.00 ms x 61 % (2 ticks)`. Lengths of a few samples are left to
+/// the histogram.
 fn modes_in_words(modes: &[Mode]) -> Option<String> {
     let common = || modes.iter().filter(|mode| is_common(mode));
     let told = common().take(SHOWN_MODES).map(|mode| {
@@ -411,7 +411,7 @@ fn called<'a, 'b>(
         .or_else(|| by_name(first_word))
 }
 
-/// A yield that takes longer let somebody else have a turn.
+/// A longer yield let another thread have a turn.
 const LONG_NS: i64 = 1_000_000;
 
 /// A line for yields alone and one for yields beside a competitor.

@@ -1,8 +1,8 @@
 //! The tables of the text report, by what measured them.
 //!
 //! Each function takes the measurements of its experiment and gives sections of text. A section is
-//! a [`table`](mod@table) by declaration: its columns over typed rows, of which `columns` has
-//! those that any measurement can have, in words what its numbers mean, and why some are missing.
+//! a [`table`](mod@table) by declaration, with columns over typed rows. The common ones are in
+//! `columns`. The text explains the numbers, and why some are missing.
 
 mod bench;
 mod cells;

@@ -57,7 +57,7 @@ impl Why {
         2,
         "the OS does not tell how busy a CPU is, or the thread was not pinned to one",
     );
-    /// Naps that nobody counted, or a cost that includes them.
+    /// Naps that were not counted, or a cost that includes them.
     pub const NAPS_NOT_COUNTED: Self = Self(3, "the naps are not counted");
     /// A lateness that no known rule predicts.
     pub const NOT_PREDICTED: Self = Self(4, "no timer rule predicts it");
@@ -221,7 +221,7 @@ impl<'a, R> Column<'a, R> {
 
 /// A table: its rows, its columns, and what they mean.
 ///
-/// What follows a column says more of that column.
+/// The calls that follow a column add to that column.
 pub struct Table<'a, R> {
     title: String,
     rows: &'a [R],

@@ -144,7 +144,7 @@ impl<'r> Loop<'r> {
         self.is_decided(weight) && self.like_best(weight).is_empty()
     }
 
-    /// The cheapest of another family than the best, which somebody would take instead.
+    /// The cheapest of another family than the best, as an alternative.
     fn alternative(&self, weight: usize) -> Option<Row<'r, Pace>> {
         let best = self.best(weight);
         let others = self.rows.iter().filter(|row| !are_kin(row.m, best.m));
@@ -271,8 +271,8 @@ fn cost(m: &Measurement, weight: usize) -> Option<f64> {
     Some(costs.each()[weight].median)
 }
 
-/// The median cost of one over that of another, with the interval of their ratio round by
-/// round, which is widened to hold it: where a computer is unsteady, the two may differ.
+/// The median cost of one over that of another, with the interval of their ratio round by round.
+/// The interval is widened to hold it: on an unsteady computer, the two may differ.
 fn over(m: &Measurement, best: &Measurement, weight: usize) -> Option<Interval> {
     let by_rounds = Cost::CAPPED.ratio_at(WEIGHTS[weight], &m.rounds, &best.rounds)?;
     let median = cost(m, weight)? / cost(best, weight)?;

@@ -100,7 +100,7 @@ const ROBUSTNESS: Points = Points {
     written: units::error_percent,
 };
 
-/// Of all lengths the mean, as a scheduler does not ask how long somebody wants to wait.
+/// The mean over all lengths, as a scheduler does not ask for the length of a wait.
 fn errors<'r>(rows: &[Row<'r, Robustness>]) -> Vec<At<'r>> {
     let subjects = select::by_subject(rows).into_iter();
     let of_subject = |(subject, rows): (&'r str, Vec<Row<'r, Robustness>>)| {

@@ -1,8 +1,8 @@
 //! The answer before all else: what a run says, in one screen.
 //!
-//! Each kind of run has rules of its own, one file each. A rule says in a sentence what the numbers
-//! carry, and where they carry nothing, that they do not: a way to wait is called the
-//! cheapest only where the interval of every other one's cost over it lies above 1.
+//! Each kind of run has rules of its own, one file each. A rule says in a sentence what the
+//! numbers support, or that they support nothing. A way to wait is called the cheapest only where
+//! the interval of every other one's cost over it lies above 1.
 
 mod bench;
 mod compare;
@@ -95,7 +95,7 @@ const MODELS: usize = 2;
 const LONGEST_SENTENCE: usize = 600;
 const LONGEST_CELL: usize = 80;
 
-/// The command without where its results go, which is nobody's question.
+/// The command without the options for its results.
 fn asked(command: &str) -> String {
     let mut words = command.split(' ');
     let mut asked = Vec::new();

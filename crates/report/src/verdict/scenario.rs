@@ -43,7 +43,7 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
         Some(_) => "Next: --full has all tables. Why that wake came when it did:",
         None => "Next: --full has all tables.",
     };
-    // Where nobody waits, who had the CPU is what there is to tell.
+    // A scenario without waits is about the use of the CPU.
     let shown = match waiting.is_empty() {
         true => &rows,
         false => &waiting,

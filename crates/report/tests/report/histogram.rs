@@ -61,8 +61,8 @@ fn a_long_tail_is_shown_by_decades_and_what_is_far_from_it_apart() {
     assert_eq!(counts(&text).iter().sum::<u64>(), 2_003);
 }
 
-/// Bars of the same density are about as long, wherever they stand: what was counted
-/// in bins of three digits has no humps that the samples do not have.
+/// Bars of the same density are about as long, wherever they stand. Counts in bins of three digits
+/// have no humps that the samples do not have.
 #[test]
 fn what_was_counted_in_bins_has_bars_that_can_be_compared() {
     let drawn = |samples: &mut dyn Iterator<Item = f64>| {

@@ -1,4 +1,4 @@
-//! How tests look at reports and figures. Those of page zeroing use this file too.
+//! How tests look at reports and figures. The tests of page zeroing use this file too.
 
 use std::fs;
 use std::path::Path;

@@ -241,7 +241,7 @@ fn gaps(dice: &mut Dice) -> Vec<Measurement> {
     all
 }
 
-/// All experiments of `measure` but for the scenarios.
+/// All experiments of `measure` except the scenarios.
 pub(crate) fn run() -> Run {
     let mut dice = Dice(7);
     let mut results = clocks();

@@ -1,4 +1,4 @@
-//! A scenario that was never run, on models that nobody has.
+//! A scenario that was never run, on invented models.
 
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 use super::read;
 use crate::scenario::limits;
 
-/// A right scenario, but for its only step.
+/// A valid scenario, except for its only step.
 fn with_step(step: &str) -> String {
     format!(
         "title = \"t\"\non = [\"linux\"]\nphase = [{{ name = \"p\", for = \"1s\" }}]\n\
@@ -11,7 +11,7 @@ fn with_step(step: &str) -> String {
     )
 }
 
-/// A right scenario, but for its only expectation.
+/// A valid scenario, except for its only expectation.
 fn with_expect(expect: &str) -> String {
     let right = with_step("{ sleep = \"1ms\" }");
     format!("{right}[[expect]]\n{expect}\n")

@@ -1,9 +1,8 @@
 //! The cost of spinning where others want the CPU, in virtual time.
 //!
-//! There a spin is paid twice: it ends late, when somebody else has been given the
-//! CPU in the midst of it, and it uses up what lets the next nap end on time. A
-//! waiter that takes the late naps that follow for a reason to spin more is
-//! trapped.
+//! There a spin is paid twice. It ends late, when another thread has been given the CPU in the
+//! midst of it. It also uses up what lets the next nap end on time. A waiter that takes the
+//! following late naps for a reason to spin more is trapped.
 
 use punctual_core::strategies::{AnyStrategy, Defaults};
 use punctual_core::wait::{Event, Limit, Reason};
@@ -127,8 +126,8 @@ const CONSTANT: [&str; 4] = [
 const SEEDS: u64 = 3;
 const SECONDS: u64 = 16;
 
-/// The costs of `strategy`, in which `{w}` stands for the weight, beside a hog on some versions of
-/// Linux, at 60 Hz to 3 kHz, for each weight.
+/// The costs of `strategy` beside a hog on some versions of Linux, at 60 Hz to 3 kHz, for each
+/// weight. In `strategy`, `{w}` stands for the weight.
 ///
 /// # Errors
 /// It is no strategy.
@@ -166,8 +165,8 @@ pub(crate) fn over_constant(strategy: &str) -> Result<Vec<Beside>, Refusal> {
     Ok(all)
 }
 
-/// A loop for so many `seconds` in a control group whose threads are stopped for
-/// what is left of each 100 ms once they have used `quota` of it.
+/// A loop for so many `seconds` in a control group. Its threads are throttled for the rest of each
+/// 100 ms once they have used `quota` of it.
 pub(crate) fn in_a_quota(
     spec: StrategySpec,
     quota: f64,

@@ -18,13 +18,12 @@ use punctual_record::{CAP_NS, Run, WEIGHTS};
 use punctual_sim::rules::{Bank, Recorded};
 use punctual_sim::{Model, Random, SimMachine, Time};
 
-/// The naps that a Run has as a model, with the stalls of each length shared out among its neighbours, in
+/// The naps of a Run as a model. The stalls of each length are shared out among its neighbours, in
 /// the order in which they came.
 ///
-/// One nap in a hundred is late by a millisecond, and of the long ones a
-/// recording has not many hundreds: which of them have a stall more than others
-/// is chance, which the informed waiter would know and live on,
-/// and nobody can learn.
+/// One nap in a hundred is late by a millisecond, and a recording has only a few hundred of the
+/// long ones. Chance decides which of them have more stalls than others. The informed waiter would
+/// know and exploit that, and no strategy can learn it.
 ///
 /// # Errors
 /// It lacks something of that.
@@ -84,9 +83,8 @@ pub(crate) fn recordings() -> Result<Vec<Model>, String> {
     folders.iter().map(read).collect()
 }
 
-/// Models of which the informed waiter knows all there is to
-/// know: no overshoot there follows from when a nap begins or exactly how long it
-/// is, as it does on ticks and where timers are coalesced.
+/// Models of which the informed waiter knows everything. No overshoot there follows from when a
+/// nap begins or exactly how long it is, unlike on ticks and with coalesced timers.
 ///
 /// # Errors
 /// None are known.
@@ -193,7 +191,7 @@ pub(crate) struct Cell {
 /// stands for the weight.
 ///
 /// # Errors
-/// Nobody knows what naps cost there, or a text is not of a strategy.
+/// The costs of naps there are unknown, or a text is not of a strategy.
 pub(crate) fn cells(model: &Model, strategies: &[String]) -> Result<Vec<Cell>, String> {
     const LONGEST: Nanos = Nanos::from_ms(31);
     let sampled;
@@ -260,9 +258,8 @@ pub(crate) fn over_informed<'c>(
     Some(((logs / over.len() as f64).exp(), worst))
 }
 
-/// The naps of a model as a recording: those of each of its usual calls and
-/// lengths, each begun at a random instant of the ticks there
-/// may be.
+/// The naps of a model as a recording: those of each of its usual calls and lengths. Each begins
+/// at a random instant of the ticks, if there are any.
 ///
 /// # Errors
 /// The model refuses them.
@@ -299,8 +296,7 @@ fn recording(model: &Model, seed: u64) -> Result<Recorded, String> {
     Recorded::naps(banks, sleep, timer, model.costs().read)
 }
 
-/// Recordings that nobody made, of each kind of computer: each nap is a draw by
-/// itself.
+/// Invented recordings of each kind of computer: each nap is an independent draw.
 pub(crate) fn made_up() -> Vec<Model> {
     vec![
         // As short naps on a quiet Linux, with a stall now and then.
