@@ -145,7 +145,7 @@ def test_a_handler_that_uses_what_it_interrupts_is_told_so() -> None:
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
-    # It is nobody's again.
+    # It has no owner again.
     waiter.sleep(0)
 
 
@@ -181,7 +181,7 @@ def test_a_handler_that_waits_too() -> None:
         before = signal.signal(signal.SIGALRM, handle)
         signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0001)
         try:
-            # Those of 50 us pass in Python, in whose middle a handler may run.
+            # Waits of 50 us pass in Python, in whose middle a handler may run.
             for length in [5_000_000] * 2 + [50_000] * 200:
                 deadline = time.monotonic_ns() + length
                 wait(deadline)
@@ -650,7 +650,7 @@ def test_doctor_and_bench() -> None:
     assert found.rows and "<pre>" in found._repr_html_()
     rows = pt.bench([1000], rounds=1, seconds=0.02)["rows"]
     assert {row["way"] for row in rows} >= {"time.sleep", "punctual_time", "asyncio.sleep"}
-    # What others write by hand may be early by a rounding; this library is not.
+    # Conversions by hand may be early by a rounding; this library is not.
     assert all(row["early"] == 0 for row in rows if "punctual" in row["way"])
 
 

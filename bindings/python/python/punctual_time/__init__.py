@@ -139,15 +139,15 @@ def _touch_callers() -> None:
         frame = frame.f_back
     for _ in range(2):
         if frame is not None:
-            # What they call next is most likely something of these.
+            # The next call is most likely one of these.
             for name in frame.f_code.co_names[:16]:
                 frame.f_globals.get(name)
             frame = frame.f_back
 
 
 def _finish(is_cold: bool, end: Callable[..., Optional[_T]], *deadline: int) -> _T:
-    # The last microseconds pass here, and what comes after them is rehearsed: after a nap
-    # neither the interpreter nor the program is in any cache, and to go on takes 10 us.
+    # The last microseconds pass here, and the code after the wait is rehearsed. After a nap
+    # neither the interpreter nor the program is in any cache, and continuing takes 10 us.
     if is_cold:
         _touch_callers()
         for _ in range(2):

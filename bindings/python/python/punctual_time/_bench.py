@@ -50,7 +50,7 @@ def _loop(wait: Wait, period: int, waits: int) -> List[int]:
         wait(deadline)
         now = time.monotonic_ns()
         late.append(now - deadline)
-        # What was lost by a stall is not caught up with.
+        # Time lost by a stall is not caught up with.
         deadline = max(deadline, now - period)
     return late
 
