@@ -1,4 +1,4 @@
-//! Any scenario file is read or refused, and a file that was read runs to an end or to a limit on
+//! Any scenario file is read or refused. A file that was read runs to an end or to a limit on
 //! every model it names.
 
 #![no_main]

@@ -1,5 +1,5 @@
-//! The cost of a wait for a deadline that has passed, and of a late tick or slot, beside the one reading of the clock
-//! that they need.
+//! The cost of a wait for a deadline that has passed, and of a late tick or slot. Beside it is the
+//! one reading of the clock that they need.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,5 +1,5 @@
-//! The cost of a counter's place in its page, when a page is zeroed between two takes: one worker takes single pages
-//! from an atomic counter.
+//! The cost of a counter's place in its page, when a page is zeroed between two takes. One worker
+//! takes single pages from an atomic counter.
 //!
 //!     cargo bench --bench placement
 //!

@@ -1,5 +1,5 @@
-//! The cost of inserting and of cancelling a timer while many others wait: punctual's queue beside
-//! tokio's two wheels, and the standard library's tree and heap.
+//! The cost of inserting and of cancelling a timer while many others wait. Punctual's queue stands
+//! beside tokio's two wheels, and the standard library's tree and heap.
 //!
 //!     cargo bench --bench timers
 //!

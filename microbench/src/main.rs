@@ -1,6 +1,6 @@
 //! Does one thing a number of times, for counting instructions, because wall time is too noisy. It
-//! waits for a deadline that has passed, ticks for a slot that is over, only reads the clock, or
-//! keeps the accounts of waits that take no time.
+//! waits for a deadline that has passed, ticks for a slot that is over, or only reads the clock.
+//! Or it keeps the accounts of waits that take no time.
 //!
 //!     punctual-microbench clock|waiter|sleep_until|statistics|tick|arrival COUNT
 //!     punctual-microbench STRATEGY LENGTH|any COUNT

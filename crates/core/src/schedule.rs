@@ -246,10 +246,10 @@ impl<C: Copy + Ord> Schedule<C> {
         more.saturating_add(1)
     }
 
-    /// Slots have the new period from the last due slot on. At most one is then due at `now`: a
-    /// slot of the old period or, where several of the new one would have passed, the last of
-    /// these. Older owed slots are missed. Of random slots at most a million are missed, and
-    /// further owed ones are postponed to `now`.
+    /// Slots have the new period from the last due slot on. At most one is then due at `now`. It
+    /// is a slot of the old period, or the last of several passed ones of the new period. Older
+    /// owed slots are missed. Of random slots at most a million are missed, and further owed ones
+    /// are postponed to `now`.
     pub fn set_period(&mut self, period: Period, now: Tick<C>) {
         self.seen = now;
         self.miss(self.owed_at(self.seen).saturating_sub(1));

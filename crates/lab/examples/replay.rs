@@ -1,6 +1,6 @@
 //! The costs of strategies in virtual time over the optimum with known distributions of the
-//! overshoots: on every recording of naps under `runs`, on some invented ones, and on models of
-//! Linux.
+//! overshoots. They are for every recording of naps under `runs`, some invented ones, and models
+//! of Linux.
 //!
 //! ```sh
 //! cargo run --release -p punctual-lab --example replay -- 'adaptive:weight={w}' fixed-margin

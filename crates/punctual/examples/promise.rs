@@ -1,5 +1,5 @@
-//! A loop at 1 kHz that promises to be late by more than 20 us at most once in a hundred ticks,
-//! for at most 5 % of a CPU. It says whether it kept that here.
+//! A loop at 1 kHz with a promise: late by more than 20 us at most once in a hundred ticks, for at
+//! most 5 % of a CPU. It says whether it kept that here.
 //!
 //!     cargo run --release -p punctual --example promise [LATE_US OFTEN SPIN HZ]
 

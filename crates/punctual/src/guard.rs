@@ -205,9 +205,10 @@ impl ThreadPriority {
     /// its CPU meanwhile.
     ///
     /// # Errors
-    /// Permission, on Linux without root or a limit (`ulimit -e`, `-r`) that allows it: to raise a
-    /// priority, and also to lower one, because that could not be undone. Unsupported where the OS
-    /// has no such setting. [`Priority::RealTime`] is unsupported on macOS, which has no way back.
+    /// Permission, on Linux without root or a limit (`ulimit -e`, `-r`) that allows it. That holds
+    /// for raising a priority, and also for lowering one, because that could not be undone.
+    /// Unsupported where the OS has no such setting. [`Priority::RealTime`] is unsupported on
+    /// macOS, which has no way back.
     pub fn hold(priority: Priority) -> Result<Self, Error> {
         priority::hold(priority).map(|_guard| Self { _guard })
     }

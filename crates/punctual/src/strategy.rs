@@ -23,7 +23,8 @@ const DEFAULTS: Defaults = if cfg!(windows) {
 /// | [`frugal`](Self::frugal), [`exact`](Self::exact) | later, and less often late, than that | less, and more, than that |
 /// | [`system`](Self::system) | as the OS wakes you | nothing |
 /// | [`spin`](Self::spin) | the time of one clock reading | a whole core |
-/// | [`yield_spin`](Self::yield_spin) | the same, or a scheduler quantum | a whole core, if nobody else wants it |
+/// | [`yield_spin`](Self::yield_spin) | the same, or a scheduler quantum | a whole core, if no
+/// other thread wants it |
 /// | [`fixed_margin`](Self::fixed_margin) | as `spin` while the OS is within the margin | the margin, per wait |
 /// | [`max_nap`](Self::max_nap) | as `spin` while the OS is regular | a wake-up each millisecond, and 1 to 2 ms per wait |
 ///

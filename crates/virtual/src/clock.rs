@@ -17,8 +17,7 @@ use crate::turns::{Error, Turns};
 /// # Panics
 /// All calls that take virtual time panic if time cannot pass. Examples are a call on a thread
 /// that the computer did not start, and threads that all wait for each other's end. Another is a
-/// thread that has not come back to the clock for a minute of real time, as it waits for another
-/// one's lock or channel.
+/// thread that waits for another one's lock or channel for a minute of real time.
 #[derive(Clone, Debug)]
 pub struct VirtualClock {
     turns: Arc<Turns>,

@@ -1,7 +1,7 @@
 //! The pool's locks beside those of other libraries.
 //!
-//! All guard the same: a counter on a cache line of its own, which is read and written in two
-//! steps, as a plain one would be.
+//! All guard the same: a counter on a cache line of its own. It is read and written in two steps,
+//! as a plain one would be.
 
 mod others;
 mod ours;

@@ -281,8 +281,8 @@ impl Watch {
         }
     }
 
-    /// With its own observations, which are more frequent than a witness's: waits left out because
-    /// punctual was stopped in them, steps of the wall clock, and counters that fell.
+    /// With its own observations, which are more frequent than a witness's. They are waits during
+    /// stops of punctual, steps of the wall clock, and counters that fell.
     fn with_own(&self, seen: Disturbance) -> Disturbance {
         let tally = self.tally();
         let stopped = tally.stopped;

@@ -1,5 +1,5 @@
-//! `adaptive` on a small OS of every kind: properties for any past naps, and how soon it is as
-//! good again as one without a bad past.
+//! `adaptive` on a small OS of every kind. Its properties hold for any past naps, and it recovers
+//! from a bad past.
 
 mod bounds;
 mod grids;

@@ -238,7 +238,7 @@ fn from_good_and_bad_in_turn() {
     assert_none(&all);
 }
 
-/// Waiters that have learned the same OS do equally well on it, with any past: none is stuck with
+/// Waiters that have learned the same OS do equally well on it, with any past. None is stuck with
 /// a plan that costs more than another.
 #[test]
 fn waiters_that_know_the_same_do_as_well() {

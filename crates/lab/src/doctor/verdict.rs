@@ -1,5 +1,5 @@
-//! Whether measurements agree with the prediction of the rule, and which latency tier of macOS a
-//! thread is in, by the length of a long sleep.
+//! Whether measurements agree with the prediction of the rule, and the macOS latency tier of a
+//! thread by the length of a long sleep.
 
 use punctual_core::{Method, Nanos};
 use punctual_program::Machine;

@@ -8,12 +8,11 @@
 //! - **Cost**: the CPU time of the thread, and its weight x lateness, capped at 1 ms.
 //!   A wait is as late as the caller sees it, on its own clock after the call has
 //!   returned; what the waiter reported is kept beside that.
-//! - **Trapped** is a second of a loaded batch in which a subject is more than 0.5 ms late on
-//!   average, and takes more than three times its normal share of a CPU. The normal share is that
-//!   before the load, or in the quiet batches of the run if that is less. Batches of 8 s or more
-//!   are examined.
-//! - **Back to normal** it is after the load with the first of 8 waits in a row whose mean cost is
-//!   at most twice that before the load.
+//! - **Trapped** is a second of a loaded batch with more than three times the normal share of a
+//!   CPU and a mean lateness above 0.5 ms. The normal share is that before the load, or in the
+//!   quiet batches of the run if that is less. Batches of 8 s or more are examined.
+//! - **Back to normal** is a subject after the load once 8 waits in a row cost at most twice the
+//!   mean before the load.
 //!
 //! `script` has the regimes, `surroundings` the conditions, `batch` one turn of one subject.
 //! [`punctual_record::regimes`] judges the results.

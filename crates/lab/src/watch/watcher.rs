@@ -23,9 +23,9 @@ use crate::wall_clock::Reading;
 ///
 /// # What is measured
 /// Deadlines are absolute. A wait that the OS ends before its deadline continues, so lateness is
-/// never negative: it is the first reading of the clock after the deadline, less the deadline. A
-/// deadline that has passed before its wait begins is missed. Its lateness is that of the moment
-/// when it is given up.
+/// never negative. Lateness is the first reading of the clock after the deadline, less the
+/// deadline. A deadline that has passed before its wait begins is missed. Its lateness is that of
+/// the moment when it is given up.
 #[derive(Debug)]
 pub struct Watcher {
     reader: Reader,

@@ -91,7 +91,7 @@ fn compare(model: &Model) -> (usize, String) {
 }
 
 /// Ties count as lowest. Left out is the accurate-sleep article's fake OS, a scheduler that steals
-/// time at random: there is nothing to learn about it, and trying costs there.
+/// time at random. There is nothing to learn about it, and trying costs there.
 ///
 /// The golden file shows every cell, so that what a change of the strategy, or
 /// of a rule, does to any of them is seen.

@@ -1,4 +1,4 @@
-//! The report of `punctual doctor`. [`in_words`] makes the sentences of a [`Diagnosis`], and
+//! The report of `punctual doctor`. [`in_words`] makes the sentences of a [`Diagnosis`].
 //! `sections` lays it out as text: the rule in force with its facts, prediction beside
 //! measurement, and the remedies. [`anonymous`] is a Run that can be shown to strangers.
 

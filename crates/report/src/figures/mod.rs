@@ -1,10 +1,10 @@
 //! The figures, by what measured what they show.
 //!
-//! Most figures are of one of a few kinds: a `plot` of lines and points between two axes, a chart
-//! of named [`rows`], a `heat` map, or `panels` of charts below each other. Others draw by
-//! themselves. All are drawn on a [`Sheet`](chart::Sheet), which gives them a title, a caption and
-//! a name for screen readers. The [`chart`] lies between two [`axis`]es. A subject has the same
-//! [`style`] in all figures of a run.
+//! Most figures are of one of four kinds. A `plot` has lines and points between two axes, a chart
+//! has named [`rows`], a `heat` map has cells, and `panels` are charts below each other. Others
+//! draw by themselves. All are drawn on a [`Sheet`](chart::Sheet), which gives them a title, a
+//! caption and a name for screen readers. The [`chart`] lies between two [`axis`]es. A subject has
+//! the same [`style`] in all figures of a run.
 
 pub mod axis;
 mod bench;

@@ -13,8 +13,8 @@ use super::cells::Section;
 use super::table::{Cell as Shown, Table, Why};
 use crate::{prose, select, units};
 
-/// The report of a comparison: the runs, a table or two per experiment with published figures, the
-/// rules of the user, and last the warnings of the runs. `more` are the tables of other products
+/// The report of a comparison. It has the runs, a table or two per experiment with published
+/// figures, the rules of the user, and last the warnings. `more` are the tables of other products
 /// than waiting.
 ///
 /// The layout does not depend on a terminal. It has no colour, and no line ends

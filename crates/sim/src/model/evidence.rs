@@ -40,8 +40,8 @@ pub struct Evidence {
     /// How many parameters decide how long waits last, and how many of these are documented or
     /// measured by others.
     pub lengths: (usize, usize),
-    /// The rest of it, in words: the scheduling under load, any comparison of models of this OS
-    /// with a computer, and the number of changed parameters.
+    /// The rest of it, in words: the scheduling under load, any comparison with a computer, and
+    /// the number of changed parameters.
     pub others: String,
 }
 

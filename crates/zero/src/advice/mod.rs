@@ -134,9 +134,8 @@ pub fn pools(model: &dyn Model) -> Result<Vec<Setting>, Refusal> {
 }
 
 /// Every pool that is considered on so many CPUs. The numbers of threads are all up to 8, then
-/// powers of two, and the number of CPUs. Those on both sides of the knee, the number that the
-/// memory keeps up with, are added if there is one. Each has all locks and batches, without
-/// synonyms.
+/// powers of two, and the number of CPUs. The numbers on both sides of the knee, which the memory
+/// keeps up with, are added if there is one. Each has all locks and batches, without synonyms.
 pub fn considered(cpus: usize, knee: Option<f64>) -> Vec<Setting> {
     let mut settings: Vec<Setting> = Vec::new();
     for workers in threads(cpus, knee) {

@@ -116,8 +116,8 @@ impl Task {
     }
 
     /// The slack of a `poll`, `select` or `epoll_wait` that is to last `length`. It is a
-    /// thousandth of the length, with a nice value above 0 five times as much, and at least the
-    /// slack of a sleep (`select_estimate_accuracy`, fs/select.c). `None` if that is none.
+    /// thousandth of the length, or five times as much with a nice value above 0. It is at least
+    /// the slack of a sleep (`select_estimate_accuracy`, fs/select.c). `None` if that is none.
     pub(super) fn poll_slack(self, length: Time) -> Time {
         if self.is_real_time || self.slack.is_zero() {
             return Time::ZERO;
