@@ -3,10 +3,8 @@
 
 pub mod advice;
 pub mod article;
-pub mod calibration;
 mod facts;
 pub mod host;
-pub mod model;
 pub mod probe;
 pub mod published;
 mod report;

@@ -3,18 +3,14 @@
 use anyhow::Result;
 use clap::Args;
 use punctual_lab::host::Stop;
+use punctual_lab::rounds::End;
 use punctual_record::Run;
-use punctual_zero::ZeroFacts;
-use punctual_zero::advice::{
-    Advised, Candidate, Goal, Model, check, considered, pools, with_predictions,
-};
-use punctual_zero::calibration::{Calibrator, Wanted};
-use punctual_zero::model::Calibrated;
+use punctual_zero::advice::{Advised, Goal, best_measured, considered, finalists, pools};
 use punctual_zero::rows::{PAGE_BYTES, ZeroFindings, ZeroRow};
 use punctual_zero::run::{Area, Cell, Memory, PoolPlan, Settings, warnings};
-use punctual_zero::{Ran, simulation, usual_rounds};
+use punctual_zero::{Ran, ZeroFacts, simulation, usual_rounds};
 use punctual_zero_memory::Kernel;
-use punctual_zero_pool::{Batch, LockKind, Setting};
+use punctual_zero_pool::Setting;
 use punctual_zero_sim::Machine;
 
 use crate::options::{Effort, Output};
@@ -24,12 +20,11 @@ use crate::values::{bytes, one_of};
 use crate::{Done, say, stop};
 
 pub(crate) const ABOUT: &str = "\
-Say which threads, batch and lock to zero memory with on this computer, and check it by a run.
+Say which threads, batch and lock to zero memory with on this computer, or by its model on another one.
 
-The parts are measured: what a cache line takes from CPU to CPU, a lock that nobody else wants, a page. A model made of them \
-predicts pools by threads, lock and batch, and for each goal the best is advised; of those within 0.5 % of the \
-best the one with the fewest threads, then the simpler lock, then the smaller batch. Then the advised pools are run, and what \
-was predicted stands beside what was measured.";
+Here all pools that are considered run once. Those within a tenth of the best for a goal then run in rounds, and for each \
+goal the best is advised. Of pools that do not differ significantly it is the one with the fewest threads, then the simpler \
+lock, then the smaller batch. With --on the model of the computer predicts the pools instead, and nothing is measured.";
 
 pub(crate) const AFTER: &str = "\
 Goals:
@@ -45,18 +40,18 @@ Goals:
 Locks, the simpler first: counter (nothing to hold), tas (a word), ticket (two), ttas (a word, and a delay that wants to be \
 right), mutex (the operating system), mcs (a node for each worker).
 
-Threads that are considered: each number up to 8, then 16, 32 and so on, as many as there are CPUs, and as many as the memory \
-keeps up with.
+Threads that are considered: each number up to 8, then 16, 32 and so on, and as many as there are CPUs; with --on also as \
+many as the memory keeps up with.
 
-Batches that are considered: 1, 8, 64, 512, n, 2n, guided, growing. Not half of what is left: it looks good per second of CPU \
-time only because most workers have nothing to do.
+Batches that are considered: 1, 8, 64, 512, n, 2n, guided, growing. Half of what is left is not: it looks good per second of \
+CPU time only because most workers have nothing to do.
 
 Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (what was measured is kept).
 
 Examples:
   punctual zero advise
   punctual zero advise --goal cpu --memory hot --quick
-  punctual zero advise --check --json advice.json
+  punctual zero advise --size 1GiB --json advice.json
   punctual zero advise --on cascade-lake-96
   punctual zero advise --on milan-192,zero=150ns --goal balanced --size 6GiB";
 
@@ -67,7 +62,7 @@ pub(crate) struct AdviseArgs {
     pub(crate) goal: Option<Goal>,
 
     /// Another computer, by its model only: nothing is measured (`punctual zero simulate --list` shows all)
-    #[arg(long, value_name = "COMPUTER", conflicts_with_all = ["memory", "memory_limit", "kernel", "quick", "rounds", "check", "plots"])]
+    #[arg(long, value_name = "COMPUTER", conflicts_with_all = ["memory", "memory_limit", "kernel", "quick", "rounds", "plots"])]
     pub(crate) on: Option<String>,
 
     /// How much memory: half of the second cache in all (hot), or four times the last caches (cold)
@@ -93,10 +88,6 @@ pub(crate) struct AdviseArgs {
     #[arg(long, value_name = "NAME", default_value = "memset")]
     pub(crate) kernel: Kernel,
 
-    /// Run every pool that was considered, and say whether the advised ones are the best of them
-    #[arg(long)]
-    pub(crate) check: bool,
-
     #[command(flatten)]
     pub(crate) effort: Effort,
 
@@ -111,133 +102,77 @@ pub(crate) fn run(args: &AdviseArgs) -> Result<Done> {
     }
 }
 
-/// Asks the model of a computer about every pool that is considered; `None` if
-/// `stop` was requested before it was done.
-fn advise(
-    model: &dyn Model,
-    args: &AdviseArgs,
-    pages: u64,
-    stop: Option<&Stop>,
-) -> Result<Option<(Advised, Vec<Candidate>)>> {
-    let settings = pools(model)?;
-    let goals = args.goal.map_or(Goal::ALL.to_vec(), |goal| vec![goal]);
-    let mut bar = super::progress(&settings);
-    let mut next = |setting: &Setting| {
-        super::show(&mut bar, setting);
-        !stop.is_some_and(Stop::is_requested)
-    };
-    Ok(Advised::ask(model, settings, &goals, pages, &mut next)?)
+fn goals(args: &AdviseArgs) -> Vec<Goal> {
+    args.goal.map_or(Goal::ALL.to_vec(), |goal| vec![goal])
 }
 
-/// Calibrates a model of this computer, asks it, and measures what it says.
+/// Measures all pools that are considered once, and those near the best in rounds.
 fn here(args: &AdviseArgs) -> Result<Done> {
     let stop = stop::on_ctrl_c()?;
     let area = area(args, &stop)?;
     let outputs = Outputs::new(&args.output)?;
-    let started_at = session::now();
     let mut run: Run<ZeroRow> = Run {
-        started_at: Some(started_at),
+        started_at: Some(session::now()),
         machine: session::host_facts(),
         ..session::run()
     };
     ZeroFacts::of_pools().add_to(&mut run.machine);
-    let ground = PoolPlan::of_cells(Cell::all(args.kernel, area, vec![ONE]), 1, stop.clone())?;
-    run.warnings = ground.left_out.clone();
-    session::say_left_out(&run.warnings);
-    let model = calibrated(args, area, ground, &stop)?;
-    run.beside.zero_calibration = Some(model.calibration.clone());
-    let advised = match stop.is_requested() {
-        true => None,
-        false => advise(&model, args, area.pages, Some(&stop))?,
+    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let (all, goals) = (considered(cpus, None), goals(args));
+    let (_, survey) = measure(args, area, &all, 1, &stop)?;
+    let near = match ended(&survey.end) {
+        true => vec![],
+        false => finalists(&all, &survey.measurements, &goals),
     };
-    let Some((advised, candidates)) = advised else {
-        run.interrupted = true;
-        return outputs.deliver(&run, &args.output.of(&run));
+    let (plan, ran) = match near.is_empty() {
+        true => (None, survey),
+        false => {
+            let (plan, ran) = measure(args, area, &near, rounds(args), &stop)?;
+            (Some(plan), ran)
+        }
     };
-    let mut advice = advised.record(&model, false)?;
-
-    // All of them, or what is advised.
-    let others = if args.check { &candidates[..] } else { &[] };
-    let cells = Cell::all(args.kernel, area, advised.settings(others));
-    let rounds = rounds(args);
-    let mut plan = PoolPlan::of_cells(cells, rounds, stop)?;
-    announce(&mut plan)?;
-    let mut bar = Progress::alike(plan.batches());
-    let Ran {
-        mut measurements,
-        given_up,
-        disturbance,
-        end,
-    } = plan.run(&mut |progress| bar.at(progress.done, &progress.next));
-    drop(bar);
-
-    // The predictions with intervals come last, and replace those without.
-    let predicted = candidates.iter().chain(advised.candidates());
-    with_predictions(&mut measurements, predicted);
-    if args.check {
-        check(&mut advice, &measurements);
-    }
-    let warned = warnings(&run.machine, &measurements, rounds);
-    run.warnings.extend(given_up);
+    let advice = plan
+        .as_ref()
+        .filter(|_| !ended(&ran.end))
+        .and_then(|_| best_measured(&near, &ran.measurements, &goals, area.pages, all.len()));
+    let warned = warnings(&run.machine, &ran.measurements, rounds(args));
+    run.warnings = plan.as_ref().map_or(vec![], |plan| plan.left_out.clone());
+    run.warnings.extend(ran.given_up);
     run.warnings.extend(warned);
-    run.results = measurements;
+    run.results = ran.measurements;
     run.beside = ZeroFindings {
-        zero_advice: Some(advice),
-        zero_calibration: run.beside.zero_calibration,
-        ..plan.findings()
+        zero_advice: advice,
+        ..plan.map_or_else(ZeroFindings::default, |plan| plan.findings())
     };
-    let run = session::ended(run, &end, disturbance);
+    let run = session::ended(run, &ran.end, ran.disturbance);
     outputs.deliver(&run, &args.output.of(&run))
 }
 
-/// The model of this computer, measured in rounds in the memory of `ground` until
-/// the user wants an end.
-fn calibrated(
+fn ended(end: &End) -> bool {
+    end.interrupted || end.failed.is_some()
+}
+
+/// Runs the pools of `settings` in so many rounds, after it said how long that takes.
+fn measure(
     args: &AdviseArgs,
     area: Area,
-    mut ground: PoolPlan,
+    settings: &[Setting],
+    rounds: u32,
     stop: &Stop,
-) -> Result<Calibrated> {
-    let rounds = rounds(args);
-    ground.warm_up()?;
-    let (memory, cpu_clock) = ground.ground();
-    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let wanted = Wanted {
-        areas: vec![area],
-        kernel: args.kernel,
-        settings: considered(cpus, None),
-    };
-    let mut calibrator = Calibrator::new(wanted, memory, cpu_clock)?;
-    let length = calibrator.round_length().times(rounds.into());
-    say!(
-        "zero advise: measures the parts of a pool first, {}",
-        session::about(length, false)
-    );
-    let mut bar = Progress::alike(rounds as usize);
-    for _ in 0..rounds {
-        if stop.is_requested() {
-            break;
-        }
-        bar.step("parts of a pool");
-        calibrator.round()?;
-    }
-    Ok(Calibrated {
-        calibration: calibrator.calibration(),
-        memory: area.memory,
-        timed_every: TIMED_EVERY,
-    })
+) -> Result<(PoolPlan, Ran)> {
+    let cells = Cell::all(args.kernel, area, settings.to_vec());
+    let mut plan = PoolPlan::of_cells(cells, rounds, args.effort.quick, stop.clone())?;
+    announce(&mut plan)?;
+    let mut bar = Progress::alike(plan.batches());
+    let ran = plan.run(&mut |progress| bar.at(progress.done, &progress.next));
+    drop(bar);
+    Ok((plan, ran))
 }
 
 fn rounds(args: &AdviseArgs) -> u32 {
     let Effort { quick, rounds } = args.effort;
     rounds.unwrap_or(usual_rounds(quick))
 }
-
-/// The pools that are run to check it are timed, which costs time: one take in so
-/// many mostly.
-const TIMED_EVERY: u32 = 64;
-
-const ONE: Setting = Setting::new(1, LockKind::Counter, Batch::One);
 
 /// The memory that is asked for, if this computer has it and zeroes in that way.
 fn area(args: &AdviseArgs, stop: &Stop) -> Result<Area> {
@@ -275,9 +210,14 @@ fn there(args: &AdviseArgs, on: &str) -> Result<Done> {
     let outputs = Outputs::new(&args.output)?;
     let pages = args.size.unwrap_or(USUALLY).div_ceil(PAGE_BYTES);
     // Ctrl-C ends the process: there is nothing yet to be kept.
-    let advised = advise(&machine, args, pages, None)?;
-    let record = |(advised, _): (Advised, _)| advised.record(&machine, true);
-    let advice = advised.map(record).transpose()?;
+    let settings = pools(&machine);
+    let mut bar = super::progress(&settings);
+    let mut next = |setting: &Setting| {
+        super::show(&mut bar, setting);
+        true
+    };
+    let advised = Advised::ask(&machine, settings, &goals(args), pages, &mut next)?;
+    let advice = advised.map(|advised| advised.record(&machine));
     let run: Run<ZeroRow> = Run {
         machine: simulation::machine_facts(&machine),
         beside: ZeroFindings {

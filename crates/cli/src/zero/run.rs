@@ -3,13 +3,10 @@
 use anyhow::{Result, bail};
 use clap::Args;
 use punctual_core::Nanos;
-use punctual_lab::host::Stop;
-use punctual_record::{Run, Warning};
-use punctual_zero::Ran;
-use punctual_zero::ZeroFacts;
-use punctual_zero::model::{Forecasts, Ratio, TARGET_MEAN, TARGET_WORST, agreement, errors};
-use punctual_zero::rows::{Arrivals, ZeroCalibration, ZeroRow};
+use punctual_record::Run;
+use punctual_zero::rows::{Arrivals, ZeroRow};
 use punctual_zero::run::{Bursts, Memory, PoolPlan, Settings, warnings};
+use punctual_zero::{Ran, ZeroFacts};
 use punctual_zero_memory::Kernel;
 use punctual_zero_pool::{Batch, Dequeue, LockKind};
 
@@ -48,7 +45,6 @@ Examples:
   punctual zero run --quick --json quick.json --plots figures
   punctual zero run --threads 1,2 --lock tas,mcs --batch 1,n --memory hot
   punctual zero run --lock mcs --batch 1 --dequeue range,list --size 1GiB
-  punctual zero run --threads 1,2 --predict
   punctual zero run --kernel all --lock counter --batch 64
   punctual zero run --arrivals burst --every 2s --lock tas,mutex --batch 1";
 
@@ -105,10 +101,6 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = rounds)]
     pub(crate) bursts: Option<u32>,
 
-    /// Calibrate a model of this computer beside it, from its parts alone, and say how far its predictions are off
-    #[arg(long)]
-    pub(crate) predict: bool,
-
     /// The most memory to zero, such as 4GiB [default: half of what is free]
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = bytes)]
     pub(crate) memory_limit: Option<u64>,
@@ -139,31 +131,21 @@ const USUALLY_EVERY: Nanos = Nanos::from_secs(2);
 
 pub(crate) fn run(args: &RunArgs) -> Result<Done> {
     let stop = stop::on_ctrl_c()?;
-    let mut plan = PoolPlan::of(&settings(args)?, stop.clone())?;
+    let mut plan = PoolPlan::of(&settings(args)?, stop)?;
     let outputs = Outputs::new(&args.output)?;
     let mut facts_here = session::host_facts();
     ZeroFacts::of_pools().add_to(&mut facts_here);
     let started_at = session::now();
 
     touch(&mut plan)?;
-    let mut forecasts = match args.predict {
-        true => Some(Forecasts::of(&plan)?),
-        false => None,
-    };
-    let calibration = forecasts.as_ref().map_or(Nanos::ZERO, Forecasts::length);
-    announce(&plan, calibration);
+    announce(&plan);
     let mut bar = Progress::alike(plan.batches());
     let Ran {
-        mut measurements,
+        measurements,
         given_up,
         disturbance,
         end,
-    } = plan.run(&mut |progress| {
-        if let Some(forecasts) = &mut forecasts {
-            forecasts.before(&progress);
-        }
-        bar.at(progress.done, &progress.next);
-    });
+    } = plan.run(&mut |progress| bar.at(progress.done, &progress.next));
     drop(bar);
     let mut run: Run<ZeroRow> = Run {
         started_at: Some(started_at),
@@ -171,53 +153,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<Done> {
         beside: plan.findings(),
         ..session::run()
     };
-    let mut agreed = String::new();
-    let mut unpredicted = Vec::new();
-    if let Some(forecasts) = forecasts {
-        let (calibration, warning) = forecast(forecasts, &mut measurements, &stop);
-        run.beside.zero_calibration = Some(calibration);
-        agreed = in_words(&agreement(&measurements, FEW));
-        unpredicted = warning.into_iter().collect();
-    }
     let warned = warnings(&run.machine, &measurements, plan.rounds);
-    run.warnings = [plan.left_out, given_up, unpredicted, warned].concat();
+    run.warnings = [plan.left_out, given_up, warned].concat();
     run.results = measurements;
     let run = session::ended(run, &end, disturbance);
-    outputs.deliver(&run, &(args.output.of(&run) + &agreed))
-}
-
-/// Adds what the model says of every cell; nothing more once the user wants an end.
-fn forecast(
-    forecasts: Forecasts<'_>,
-    measurements: &mut [ZeroRow],
-    stop: &Stop,
-) -> (ZeroCalibration, Option<Warning>) {
-    let mut bar = Progress::alike(forecasts.predictions());
-    forecasts.finish(measurements, &mut |cell| {
-        bar.step(&format!("predicts {cell}"));
-        !stop.is_requested()
-    })
-}
-
-/// The model is held to what at most so many threads do: that more CPUs are alike
-/// is not measured.
-const FEW: u64 = 2;
-
-fn in_words(ratios: &[Ratio]) -> String {
-    let Some((mean, worst)) = errors(ratios) else {
-        return String::new();
-    };
-    format!(
-        "\nPredictions of the model against {} rates of pools of {FEW} threads at most: off by {:.1} % in the geometric \
-         mean,\nat worst by {:.0} % ({} of {}). The aim is {:.0} % and {:.0} %.\n",
-        ratios.len(),
-        mean * 100.0,
-        worst.error() * 100.0,
-        worst.what,
-        worst.cell,
-        TARGET_MEAN * 100.0,
-        TARGET_WORST * 100.0,
-    )
+    outputs.deliver(&run, &args.output.of(&run))
 }
 
 /// Touches the memory once: how long everything takes is not known before.
@@ -231,7 +171,7 @@ fn touch(plan: &mut PoolPlan) -> Result<()> {
 }
 
 /// Says on standard error what is about to happen and how long it takes.
-fn announce(plan: &PoolPlan, calibration: Nanos) {
+fn announce(plan: &PoolPlan) {
     let settings = match plan.cells.len() {
         1 => "one setting".to_owned(),
         settings => format!("{settings} settings"),
@@ -239,7 +179,7 @@ fn announce(plan: &PoolPlan, calibration: Nanos) {
     say!(
         "zero run: {settings} in {}, {}",
         session::rounds(plan.rounds),
-        session::about(plan.length() + calibration, false)
+        session::about(plan.length(), false)
     );
 }
 

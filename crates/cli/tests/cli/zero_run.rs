@@ -34,40 +34,6 @@ fn assert_refused(arguments: &str, words: &str) {
 const TINY: &str = "--size 256KiB --rounds 1";
 
 #[test]
-fn predictions_stand_beside_what_was_measured() {
-    // No constant batch among them: what a take costs without a policy is measured
-    // all the same.
-    let arguments = format!("{TINY} --threads 1 --lock tas,counter --batch half,guided --predict");
-    let (_, run) = measured(&arguments);
-    let calibration = run.beside.zero_calibration.as_ref().unwrap();
-    assert_eq!(calibration.rounds, 1);
-    assert_eq!(calibration.takes.len(), 2 * 3);
-    assert_eq!(run.results.len(), 2 * 2);
-    for measurement in &run.results {
-        let predicted = zeroing(measurement).predicted.unwrap();
-        assert!(predicted.gb_per_cpu_s.median > 0.0, "{predicted:?}");
-    }
-}
-
-#[test]
-fn what_no_model_knows_is_not_predicted() {
-    let directory = tempfile::tempdir().unwrap();
-    for what in [
-        "--arrivals burst --every 100ms --lock tas --threads 1",
-        "--dequeue list --lock tas --threads 1",
-    ] {
-        let output = zero_run(directory.path(), &format!("{TINY} {what} --predict"));
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(2), "{what}: {said}");
-        let last = said.lines().last().unwrap();
-        assert!(
-            last.starts_with("error: nothing of this can be predicted"),
-            "{said}"
-        );
-    }
-}
-
-#[test]
 fn every_lock_and_batch_measures_a_whole_pool() {
     let batches = "1,7,n,2n,half,guided,factoring,trapezoid,growing,steal-half";
     let (said, run) = measured(&format!("{TINY} --threads 2 --batch {batches}"));

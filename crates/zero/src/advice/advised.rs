@@ -1,4 +1,4 @@
-//! All of the advice together.
+//! The advice of a computer's model.
 
 use punctual_core::Nanos;
 use punctual_program::Refusal;
@@ -6,11 +6,8 @@ use punctual_record::Interval;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::{Machine, Quantity};
 
-use crate::advice::{Candidate, Goal, Model, longest_take, pick};
-use crate::rows::{
-    PAGE_BYTES, ZeroAdvice, ZeroBounds, ZeroChecked, ZeroForecast, ZeroHold, ZeroPick, ZeroPool,
-    ZeroRow,
-};
+use crate::advice::{Candidate, Goal, central, longest_take, naive, pick, within};
+use crate::rows::{PAGE_BYTES, RatedPool, ZeroAdvice, ZeroBounds, ZeroHold, ZeroPick, ZeroPool};
 use crate::{distinct, simulation};
 
 /// A pool for each goal.
@@ -24,141 +21,110 @@ pub struct Advised {
 }
 
 impl Advised {
-    /// Picks from `candidates` for `goals`, and asks the model of the computer once
-    /// more about what it picked, now with intervals; and about the naive way.
+    /// Picks from `candidates` for `goals`, and predicts the picked pools and the naive one with
+    /// intervals.
     ///
     /// # Errors
-    /// There are no candidates, or as of [`Model::within`].
+    /// There are no candidates, or one cannot be simulated.
     pub fn of(
-        model: &dyn Model,
+        machine: &Machine,
         candidates: &[Candidate],
         goals: &[Goal],
         pages: u64,
     ) -> Result<Self, Refusal> {
         let mut picks: Vec<(Goal, Candidate)> = Vec::new();
         for &goal in goals {
-            let best = pick(candidates, goal, pages);
+            let scored = candidates.iter();
+            let scored = scored.map(|c| (c.setting, Interval::exactly(c.score(goal))));
+            let best = pick(&scored.collect::<Vec<_>>(), pages);
             let best = best.ok_or_else(|| Refusal::new("there is no pool to advise"))?;
-            let same = picks.iter().find(|(_, c)| c.setting == best.setting);
+            let same = picks.iter().find(|(_, c)| c.setting == best);
             let with_interval = match same {
                 Some((_, known)) => *known,
-                None => within(model, best.setting, pages)?,
+                None => rated(machine, best, pages)?,
             };
             picks.push((goal, with_interval));
         }
-        // The naive pool: the smallest take, the simplest lock that spins, and a thread on every
-        // CPU.
-        let naive = Setting::new(model.cpus(), LockKind::Tas, Batch::One);
         Ok(Self {
             picks,
-            naive: within(model, naive, pages)?,
+            naive: rated(machine, naive(machine.topology.cpus()), pages)?,
             pages,
             considered: candidates.len(),
         })
     }
 
-    /// Asks the model about each of `settings`, and picks for `goals`; `next` hears of each
-    /// before, and says whether to go on: `None` if not.
+    /// Predicts each of `settings`, and picks for `goals`; `next` hears of each
+    /// before, and says whether to continue: `None` if not.
     ///
     /// # Errors
-    /// As of [`Self::of`] and [`Model::central`].
+    /// As of [`Self::of`].
     pub fn ask(
-        model: &dyn Model,
+        machine: &Machine,
         settings: Vec<Setting>,
         goals: &[Goal],
         pages: u64,
         next: &mut dyn FnMut(&Setting) -> bool,
-    ) -> Result<Option<(Self, Vec<Candidate>)>, Refusal> {
+    ) -> Result<Option<Self>, Refusal> {
         let mut candidates = Vec::new();
         for setting in settings {
             if !next(&setting) {
                 return Ok(None);
             }
-            let predicted = model.central(&setting, pages)?;
-            candidates.push(Candidate { setting, predicted });
+            let rates = central(machine, &setting, pages)?;
+            candidates.push(Candidate { setting, rates });
         }
-        let advised = Self::of(model, &candidates, goals, pages)?;
-        Ok(Some((advised, candidates)))
+        Self::of(machine, &candidates, goals, pages).map(Some)
     }
 
-    /// The advised pools, each once, then the naive one, and the others of `others`.
-    pub fn settings(&self, others: &[Candidate]) -> Vec<Setting> {
-        let all = self.candidates().chain(others);
-        distinct(all.map(|candidate| candidate.setting))
-    }
-
-    /// The advised pools with the predictions of the model, some of them twice.
-    pub fn candidates(&self) -> impl Iterator<Item = &Candidate> {
-        let picks = self.picks.iter().map(|(_, candidate)| candidate);
-        picks.chain([&self.naive])
-    }
-
-    /// The advice for a Run; `model_only` where nothing of it is measured, as the
-    /// computer is another one.
-    ///
-    /// # Errors
-    /// As of [`Model::machine`].
-    pub fn record(&self, model: &dyn Model, model_only: bool) -> Result<ZeroAdvice, Refusal> {
-        let bounds = of_model(model)?;
-        let pick = |goal: &str, candidate: &Candidate| {
+    /// The advice for a Run.
+    pub fn record(&self, machine: &Machine) -> ZeroAdvice {
+        let bounds = bounds(machine);
+        let pick = |(goal, candidate): &(Goal, Candidate)| {
             let setting = &candidate.setting;
             let longest_take_pages = longest_take(setting, self.pages);
-            let locks = distinct([LockKind::Tas, setting.lock]);
-            let holds = locks.into_iter().map(|lock| {
-                let machine = model.machine(&Setting { lock, ..*setting })?;
-                Ok(hold(&machine, lock, setting.workers))
-            });
-            let holds: Vec<Option<ZeroHold>> = holds.collect::<Result<_, Refusal>>()?;
-            Ok(ZeroPick {
-                goal: goal.to_owned(),
+            let locks = distinct([LockKind::Tas, setting.lock]).into_iter();
+            ZeroPick {
+                goal: goal.name().to_owned(),
                 pool: ZeroPool::of(setting),
-                predicted: candidate.predicted,
+                rates: candidate.rates,
                 longest_take_pages,
                 longest_take_ns: longest_take_pages as f64 * bounds.zero_ns,
-                holds: holds.into_iter().flatten().collect(),
-                checked: None,
-            })
+                holds: locks
+                    .filter_map(|lock| hold(machine, lock, setting.workers))
+                    .collect(),
+            }
         };
-        let picks = self.picks.iter();
-        Ok(ZeroAdvice {
-            on: model.name().to_owned(),
-            model_only,
+        ZeroAdvice {
+            on: machine.name.to_string(),
+            model_only: true,
             pages: self.pages,
             considered: self.considered as u64,
             ideal_gb_per_cpu_s: bounds.core_gb_per_s,
-            picks: picks
-                .map(|(goal, candidate)| pick(goal.name(), candidate))
-                .collect::<Result<_, Refusal>>()?,
-            naive: ZeroForecast {
+            picks: self.picks.iter().map(pick).collect(),
+            naive: RatedPool {
                 pool: ZeroPool::of(&self.naive.setting),
-                predicted: self.naive.predicted,
+                rates: self.naive.rates,
             },
             bounds,
-        })
+        }
     }
 }
 
-fn within(model: &dyn Model, setting: Setting, pages: u64) -> Result<Candidate, Refusal> {
-    let predicted = model.within(&setting, pages)?;
-    Ok(Candidate { setting, predicted })
+fn rated(machine: &Machine, setting: Setting, pages: u64) -> Result<Candidate, Refusal> {
+    let rates = within(machine, &setting, pages)?;
+    Ok(Candidate { setting, rates })
 }
 
 /// How long Linux zeroes without offering the CPU to others: up to 32 MiB, which
 /// take some 3 ms (its series on clearing ranges of pages, January 2026: units of
 /// that size where the kernel is not pre-emptible).
-const LONGEST_TAKE: Nanos = Nanos::from_ms(3);
+pub(super) const LONGEST_TAKE: Nanos = Nanos::from_ms(3);
 
 /// See above, in pages.
-const LARGEST_TAKE: u64 = (32 << 20) / PAGE_BYTES;
-
-pub(super) fn of_model(model: &dyn Model) -> Result<ZeroBounds, Refusal> {
-    // Of one undisturbed thread.
-    let alone = Setting::new(1, LockKind::Tas, Batch::One);
-    Ok(bounds(&model.machine(&alone)?))
-}
+pub(super) const LARGEST_TAKE: u64 = (32 << 20) / PAGE_BYTES;
 
 /// `N <= BW_total / BW_core`, and the most pages of a batch.
-fn bounds(machine: &Machine) -> ZeroBounds {
+pub(super) fn bounds(machine: &Machine) -> ZeroBounds {
     let zero_ns = machine.value(Quantity::Zero);
     // Bytes in nanoseconds are GB in a second.
     let core_gb_per_s = PAGE_BYTES as f64 / zero_ns;
@@ -201,78 +167,11 @@ pub(super) fn hold(machine: &Machine, lock: LockKind, workers: usize) -> Option<
     })
 }
 
-/// Puts beside each measurement what the model says of the same pool.
-pub fn with_predictions<'c>(
-    measurements: &mut [ZeroRow],
-    candidates: impl Iterator<Item = &'c Candidate>,
-) {
-    for candidate in candidates {
-        let pool = ZeroPool::of(&candidate.setting);
-        for measurement in measurements.iter_mut().filter(|m| pool.is_of(m)) {
-            if let Some(zeroed) = measurement.zeroed_mut() {
-                zeroed.zero.predicted = Some(candidate.predicted);
-            }
-        }
-    }
-}
-
-/// Says of each measured pool that is advised whether it is the best of all measured ones. It is
-/// if its interval overlaps that of the greatest median. That one is the luckiest of many as well
-/// as the best. Pools with more workers than CPUs do not count.
-pub fn check(advice: &mut ZeroAdvice, measurements: &[ZeroRow]) {
-    let goals = Goal::ALL.into_iter();
-    let named = |name: &str| goals.clone().find(|goal| goal.name() == name);
-    for pick in &mut advice.picks {
-        pick.checked = named(&pick.goal).and_then(|goal| checked(&pick.pool, goal, measurements));
-    }
-}
-
-fn checked(pool: &ZeroPool, goal: Goal, measurements: &[ZeroRow]) -> Option<ZeroChecked> {
-    let scored: Vec<(&ZeroRow, Interval)> = measurements
-        .iter()
-        .filter_map(|m| Some((m, score(goal, m)?)))
-        .collect();
-    let median = |(_, score): &&(&ZeroRow, Interval)| score.median;
-    let best = scored
-        .iter()
-        .max_by(|a, b| median(a).total_cmp(&median(b)))?;
-    let (_, this) = scored.iter().find(|(m, _)| pool.is_of(m))?;
-    Some(ZeroChecked {
-        measured: scored.len() as u64,
-        this: *this,
-        best: of(best.0)?,
-        best_measured: best.1,
-        is_best: this.high >= best.1.low,
-    })
-}
-
-fn score(goal: Goal, measurement: &ZeroRow) -> Option<Interval> {
-    let zeroing = measurement
-        .zeroing()
-        .filter(|zeroing| !zeroing.oversubscribed)?;
-    let rounds = zeroing.rounds.iter();
-    let scores: Vec<f64> = rounds
-        .map(|round| goal.score(round.gb_per_cpu_s, round.wall_gb_per_s))
-        .collect();
-    Interval::of(&scores)
-}
-
-fn of(measurement: &ZeroRow) -> Option<ZeroPool> {
-    let of = &measurement.zeroed()?.pool;
-    Some(ZeroPool {
-        threads: of.threads,
-        batch: of.batch.clone(),
-        lock: measurement.subject.clone(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use punctual_sim::model::Confidence;
     use punctual_zero_sim::{Figure, Topology};
-
-    use crate::rows::{ZeroedPages, ZeroingPrediction, ZeroingRound};
 
     #[test]
     fn a_pool_is_advised_for_each_goal_and_compared_with_the_naive_way() {
@@ -284,19 +183,19 @@ mod tests {
             Setting::new(32, LockKind::Tas, Batch::One),
         ];
         let candidates = settings.map(|setting| {
-            let predicted = machine.central(&setting, pages).unwrap();
-            Candidate { setting, predicted }
+            let rates = central(&machine, &setting, pages).unwrap();
+            Candidate { setting, rates }
         });
         let advised = Advised::of(&machine, &candidates, &Goal::ALL, pages).unwrap();
-        let advice = advised.record(&machine, true).unwrap();
+        let advice = advised.record(&machine);
         let goals: Vec<_> = advice.picks.iter().map(|p| p.goal.as_str()).collect();
         assert_eq!(goals, ["cpu", "wall", "balanced"]);
         assert_eq!(advice.picks[0].pool, ZeroPool::of(&settings[0]));
         assert_eq!(advice.picks[1].pool, ZeroPool::of(&settings[1]));
         let naive = &advice.naive;
         assert_eq!(naive.pool, ZeroPool::of(&settings[2]));
-        let advised = &advice.picks[1].predicted;
-        assert!(advice.wasted(&naive.predicted) > advice.wasted(advised));
+        let advised = &advice.picks[1].rates;
+        assert!(advice.wasted(&naive.rates) > advice.wasted(advised));
         assert_eq!(advice.considered, 3);
         assert!(Advised::of(&machine, &[], &Goal::ALL, pages).is_err());
     }
@@ -326,7 +225,6 @@ mod tests {
         assert_eq!(bounds.core_gb_per_s, 10.24);
         assert_eq!(bounds.total_gb_per_s, Some(25.6));
         assert_eq!(bounds.threads, Some(2.5));
-        assert_eq!(of_model(&machine()), Ok(bounds.clone()));
         // 3 ms / 400 ns.
         assert_eq!(bounds.most_pages, 7_500);
         let fast = machine().with(Quantity::Zero, Figure::new(100.0, Confidence::D, "a test"));
@@ -358,70 +256,5 @@ mod tests {
         // One thread waits for no other, and no line travels.
         let alone = hold(&machine(), LockKind::Tas, 1).unwrap();
         assert_eq!(alone.hold_ns, 20.0);
-    }
-
-    const ADVISED: Setting = Setting::new(1, LockKind::Tas, Batch::Fixed(64));
-    const OTHER: Setting = Setting::new(2, LockKind::Mcs, Batch::GUIDED);
-
-    /// Rounds of GB per CPU-second; per second that passed it is twice that.
-    fn measured(setting: &Setting, rounds: [f64; 3]) -> ZeroRow {
-        let rounds = rounds.map(|gb_per_cpu_s| ZeroingRound {
-            gb_per_cpu_s,
-            wall_gb_per_s: 2.0 * gb_per_cpu_s,
-        });
-        let mut zeroed = ZeroedPages::default();
-        zeroed.zero.rounds = rounds.to_vec();
-        zeroed.pool.threads = setting.workers as u64;
-        zeroed.pool.batch = setting.batch.to_string();
-        ZeroRow::pool(setting.lock, zeroed)
-    }
-
-    fn verdict(goal: Goal, measurements: &[ZeroRow]) -> Option<ZeroChecked> {
-        let mut advice = ZeroAdvice {
-            picks: vec![ZeroPick {
-                goal: goal.name().to_owned(),
-                pool: ZeroPool::of(&ADVISED),
-                ..ZeroPick::default()
-            }],
-            ..ZeroAdvice::default()
-        };
-        check(&mut advice, measurements);
-        advice.picks.remove(0).checked
-    }
-
-    #[test]
-    fn an_interval_that_overlaps_that_of_the_best_is_as_good() {
-        let best = measured(&OTHER, [10.0, 11.0, 12.0]);
-        for (rounds, is_best) in [([8.0, 9.0, 10.0], true), ([8.0, 9.0, 9.9], false)] {
-            let both = [measured(&ADVISED, rounds), best.clone()];
-            let checked = verdict(Goal::Cpu, &both).unwrap();
-            assert_eq!(checked.is_best, is_best);
-            assert_eq!(checked.best, ZeroPool::of(&OTHER));
-            assert_eq!((checked.best_measured.median, checked.measured), (11.0, 2));
-            assert_eq!(checked.this.median, 9.0);
-        }
-        let wall = verdict(Goal::Wall, &[measured(&ADVISED, [1.0; 3])]).unwrap();
-        assert_eq!((wall.best_measured.median, wall.is_best), (2.0, true));
-    }
-
-    #[test]
-    fn what_was_not_measured_has_no_verdict_and_the_scheduler_does_not_count() {
-        let mut best = measured(&OTHER, [10.0; 3]);
-        assert_eq!(verdict(Goal::Cpu, std::slice::from_ref(&best)), None);
-        best.zeroed_mut().unwrap().zero.oversubscribed = true;
-        let both = [measured(&ADVISED, [1.0; 3]), best];
-        assert!(verdict(Goal::Cpu, &both).unwrap().is_best);
-    }
-
-    #[test]
-    fn predictions_stand_beside_their_pools() {
-        let mut measurements = [measured(&ADVISED, [1.0; 3]), measured(&OTHER, [1.0; 3])];
-        let candidate = Candidate {
-            setting: OTHER,
-            predicted: ZeroingPrediction::default(),
-        };
-        with_predictions(&mut measurements, [&candidate].into_iter());
-        let predicted = measurements.map(|m| m.zeroing().unwrap().predicted);
-        assert_eq!(predicted, [None, Some(candidate.predicted)]);
     }
 }

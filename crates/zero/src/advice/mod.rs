@@ -1,104 +1,48 @@
-//! Which pool to zero pages with: the model of a computer is asked about many
-//! pools, and for each goal the best is advised.
+//! Which pool to zero pages with: many pools are measured on this computer, or predicted by the
+//! model of another one, and for each goal the best is advised.
 //!
 //! | file | what it is about |
 //! |---|---|
-//! | this one | who is asked about which pools, and the best for a goal, or a simpler one that is as good |
-//! | `advised` | all of it together, rules of thumb that say the same without a simulation, and what was measured of it |
+//! | this one | the pools that are considered, and the best for a goal, or a simpler one that is as good |
+//! | `measured` | the advice from measured pools |
+//! | `advised` | the advice from the model of a computer, with rules of thumb that say the same without a simulation |
 
 mod advised;
+mod measured;
 
 use punctual_program::Refusal;
 use punctual_record::Interval;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::{Active, Job, Machine, PoolResult, Prediction, predict, simulate};
 
-use crate::advice::advised::of_model;
+use crate::advice::advised::bounds;
 use crate::ascending;
-use crate::rows::ZeroingPrediction;
+use crate::rows::ZeroRates;
 
-pub use advised::{Advised, check, with_predictions};
+pub use advised::Advised;
+pub use measured::{best_measured, finalists};
 
-/// The model of a computer.
-pub trait Model {
-    /// Its name.
-    fn name(&self) -> &str;
-
-    /// How many CPUs it has.
-    fn cpus(&self) -> usize;
-
-    /// The computer as a pool finds it: what is known of it may differ from lock to
-    /// lock.
-    ///
-    /// # Errors
-    /// Too little is known of it for this pool.
-    fn machine(&self, setting: &Setting) -> Result<Machine, Refusal>;
-
-    /// The simulations of a pool that zeroes so many pages: what comes of it is their mean.
-    fn jobs(&self, setting: &Setting, pages: u64) -> Vec<Job> {
-        vec![Job::new(*setting, pages)]
-    }
-
-    /// Predicts a pool that zeroes so many pages with every figure at its central value: all
-    /// intervals are empty.
-    ///
-    /// # Errors
-    /// As of [`simulate`], or too little is known.
-    fn central(&self, setting: &Setting, pages: u64) -> Result<ZeroingPrediction, Refusal> {
-        let machine = self.machine(setting)?;
-        let outcome = |job: &Job| Ok(simulate(&machine, job)?.into());
-        mean(&machine, &self.jobs(setting, pages), outcome)
-    }
-
-    /// The same with intervals, over what is not known of the computer. It takes
-    /// some ten times as long.
-    ///
-    /// # Errors
-    /// As of [`predict`], or too little is known.
-    fn within(&self, setting: &Setting, pages: u64) -> Result<ZeroingPrediction, Refusal> {
-        let machine = self.machine(setting)?;
-        let outcome = |job: &Job| predict(&machine, job, Active::All);
-        mean(&machine, &self.jobs(setting, pages), outcome)
-    }
+/// Predicts a pool that zeroes so many pages with every figure at its central value: all intervals
+/// are empty.
+fn central(machine: &Machine, setting: &Setting, pages: u64) -> Result<ZeroRates, Refusal> {
+    let job = Job::new(*setting, pages);
+    Ok(rates(machine, &job, &simulate(machine, &job)?.into()))
 }
 
-fn mean(
-    machine: &Machine,
-    jobs: &[Job],
-    outcome: impl Fn(&Job) -> Result<Prediction, Refusal>,
-) -> Result<ZeroingPrediction, Refusal> {
-    let outcomes = jobs.iter().map(outcome).collect::<Result<Vec<_>, _>>()?;
-    let mean = |number: fn(&PoolResult) -> f64| {
-        let all = outcomes.iter().map(|outcome| outcome.of(number));
-        let sum = all.reduce(|sum, one| sum.with(one, |a, b| a + b));
-        let sum: Interval = sum.unwrap_or_default();
-        sum.map(|sum| sum / outcomes.len() as f64)
-    };
-    Ok(ZeroingPrediction {
-        wall_gb_per_s: mean(PoolResult::wall_gb_per_s),
-        gb_per_cpu_s: mean(PoolResult::gb_per_cpu_s),
-        wait_share: mean(|outcome| outcome.split.waiting),
-        not_validated: jobs
-            .iter()
-            .any(|job| !machine.not_validated(&job.setting).is_empty()),
-        states_gb_per_cpu_s: outcomes
-            .iter()
-            .find_map(|outcome| outcome.states(PoolResult::gb_per_cpu_s)),
-    })
+/// The same with intervals, over what is not known of the computer. It takes some ten times as
+/// long.
+fn within(machine: &Machine, setting: &Setting, pages: u64) -> Result<ZeroRates, Refusal> {
+    let job = Job::new(*setting, pages);
+    Ok(rates(machine, &job, &predict(machine, &job, Active::All)?))
 }
 
-/// A computer of which the same is known for all pools.
-impl Model for Machine {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn cpus(&self) -> usize {
-        self.topology.cpus()
-    }
-
-    fn machine(&self, _setting: &Setting) -> Result<Machine, Refusal> {
-        Ok(self.clone())
+fn rates(machine: &Machine, job: &Job, outcome: &Prediction) -> ZeroRates {
+    ZeroRates {
+        wall_gb_per_s: outcome.of(PoolResult::wall_gb_per_s),
+        gb_per_cpu_s: outcome.of(PoolResult::gb_per_cpu_s),
+        wait_share: outcome.of(|outcome| outcome.split.waiting),
+        not_validated: !machine.not_validated(&job.setting).is_empty(),
+        states_gb_per_cpu_s: outcome.states(PoolResult::gb_per_cpu_s),
     }
 }
 
@@ -125,12 +69,9 @@ const BATCHES: [Batch; 8] = [
     Batch::Growing,
 ];
 
-/// Every pool that is considered on the computer of a model.
-///
-/// # Errors
-/// As of [`Model::machine`].
-pub fn pools(model: &dyn Model) -> Result<Vec<Setting>, Refusal> {
-    Ok(considered(model.cpus(), of_model(model)?.threads))
+/// Every pool that is considered on a simulated computer.
+pub fn pools(machine: &Machine) -> Vec<Setting> {
+    considered(machine.topology.cpus(), bounds(machine).threads)
 }
 
 /// Every pool that is considered on so many CPUs. The numbers of threads are all up to 8, then
@@ -171,17 +112,14 @@ pub struct Candidate {
     /// The pool.
     pub setting: Setting,
     /// The prediction of the model.
-    pub predicted: ZeroingPrediction,
+    pub rates: ZeroRates,
 }
 
 impl Candidate {
     /// How good it is for a goal.
     pub fn score(&self, goal: Goal) -> f64 {
-        let predicted = &self.predicted;
-        goal.score(
-            predicted.gb_per_cpu_s.median,
-            predicted.wall_gb_per_s.median,
-        )
+        let rates = &self.rates;
+        goal.score(rates.gb_per_cpu_s.median, rates.wall_gb_per_s.median)
     }
 }
 
@@ -235,19 +173,25 @@ impl Goal {
 /// A pool this close to the best is as good: less would not be worth a more complicated pool.
 const AS_GOOD: f64 = 0.995;
 
-/// The best of these for a goal when there are so many pages to zero; of those
-/// within 0.5 % of it the simplest: the one with the fewest threads, then with the
-/// simpler lock, then with the smaller batch. `None` of none.
-fn pick(candidates: &[Candidate], goal: Goal, pages: u64) -> Option<&Candidate> {
-    let scores = candidates.iter().map(|candidate| candidate.score(goal));
+/// The naive pool: the smallest take, the simplest lock that spins, and a thread on every CPU.
+const fn naive(cpus: usize) -> Setting {
+    Setting::new(cpus, LockKind::Tas, Batch::One)
+}
+
+/// The best of these, each with its score, when there are so many pages to zero. Of those whose
+/// interval reaches within 0.5 % of the best it is the simplest: the one with the fewest threads,
+/// then with the simpler lock, then with the smaller batch. `None` of none.
+fn pick(scored: &[(Setting, Interval)], pages: u64) -> Option<Setting> {
+    let scores = scored.iter().map(|(_, score)| score.median);
     let best = scores.max_by(f64::total_cmp)?;
-    let as_good = |candidate: &&Candidate| candidate.score(goal) >= AS_GOOD * best;
-    let simplicity = |candidate: &&Candidate| {
-        let setting = &candidate.setting;
+    let as_good = scored
+        .iter()
+        .filter(|(_, score)| score.high >= AS_GOOD * best);
+    let simplicity = |setting: &Setting| {
         let lock = LOCKS.iter().position(|lock| *lock == setting.lock);
         (setting.workers, lock, longest_take(setting, pages))
     };
-    candidates.iter().filter(as_good).min_by_key(simplicity)
+    as_good.map(|(setting, _)| *setting).min_by_key(simplicity)
 }
 
 #[cfg(test)]
@@ -258,8 +202,8 @@ mod tests {
     fn intervals_are_around_what_is_asked_first() {
         let machine = Machine::parse("cascade-lake-96").unwrap();
         let setting = Setting::new(4, LockKind::Tas, Batch::One);
-        let first = machine.central(&setting, 10_000).unwrap().gb_per_cpu_s;
-        let then = machine.within(&setting, 10_000).unwrap().gb_per_cpu_s;
+        let first = central(&machine, &setting, 10_000).unwrap().gb_per_cpu_s;
+        let then = within(&machine, &setting, 10_000).unwrap().gb_per_cpu_s;
         assert_eq!((first.low, first.high), (first.median, first.median));
         assert_eq!(first.median, then.median);
         assert!(then.low < then.median && then.median < then.high);
@@ -318,18 +262,20 @@ mod tests {
     fn candidate(workers: usize, lock: &str, batch: &str, cpu: f64, wall: f64) -> Candidate {
         Candidate {
             setting: Setting::new(workers, lock.parse().unwrap(), batch.parse().unwrap()),
-            predicted: ZeroingPrediction {
+            rates: ZeroRates {
                 gb_per_cpu_s: Interval::exactly(cpu),
                 wall_gb_per_s: Interval::exactly(wall),
-                ..ZeroingPrediction::default()
+                ..ZeroRates::default()
             },
         }
     }
 
     /// The place of what is picked.
     fn picked(candidates: &[Candidate], goal: Goal) -> usize {
-        let pick = pick(candidates, goal, 10_000).unwrap();
-        candidates.iter().position(|c| c == pick).unwrap()
+        let scored = candidates.iter();
+        let scored = scored.map(|c| (c.setting, Interval::exactly(c.score(goal))));
+        let pick = pick(&scored.collect::<Vec<_>>(), 10_000).unwrap();
+        candidates.iter().position(|c| c.setting == pick).unwrap()
     }
 
     #[test]
@@ -341,7 +287,7 @@ mod tests {
         ];
         let picks = Goal::ALL.map(|goal| picked(&candidates, goal));
         assert_eq!(picks, [0, 2, 1]);
-        assert_eq!(pick(&[], Goal::Cpu, 1), None);
+        assert_eq!(pick(&[], 1), None);
     }
 
     #[test]

@@ -5,11 +5,13 @@
 //! | `computer` | the pages and the list of all, and what a pool does with them: every operation is done when it is called |
 //! | `team` | workers that go through passes over the pages together, and what they share |
 //! | `cpus` | what they run on, their CPU time, and what of their accounting counts |
+//! | `transfer` | the time of a cache line from CPU to CPU |
 //! | this one | where they wait for each other, and how all of it ends early |
 
 mod computer;
 mod cpus;
 mod team;
+mod transfer;
 
 use std::sync::atomic::Ordering::{Relaxed, *};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -21,6 +23,7 @@ pub use cpus::CpuClock;
 pub(crate) use cpus::Cpus;
 pub(crate) use team::can_park;
 pub use team::{Bursts, Job, Observed, Team};
+pub(crate) use transfer::mean_transfer;
 
 /// Releases workers when all have arrived, again and again. They spin, so that all continue within
 /// about one transfer of a cache line. Blocked threads would be woken one after the other,

@@ -46,7 +46,6 @@ impl Report for ZeroRow {
         if run.results.is_empty() && run.beside.zero_advice.is_none() {
             sections.push(text::NO_RESULTS.to_owned().into());
         }
-        sections.extend(tables::calibration(run));
         sections
     }
 

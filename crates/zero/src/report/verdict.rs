@@ -238,54 +238,47 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
     let picks = advice.picks.iter();
     let mut sentences: Vec<String> = picks
         .map(|pick| {
-            let checked = match &pick.checked {
-                Some(checked) if checked.is_best => {
-                    format!("; of {} measured pools none is better", checked.measured)
-                }
-                Some(checked) => {
-                    format!(
-                        "; measured, lock {} is better",
-                        checked.best.in_words(false)
-                    )
-                }
-                None => String::new(),
-            };
             let goal = match pick.goal.as_str() {
                 "cpu" => "For the least CPU time",
                 "wall" => "For the most per second",
                 _ => "For both",
             };
-            {
-                let pool = pick.pool.in_words(pick.predicted.not_validated);
-                format!("{goal}: lock {pool}{checked}.")
-            }
+            let pool = pick.pool.in_words(pick.rates.not_validated);
+            format!("{goal}: lock {pool}.")
         })
         .collect();
-    let naive = &advice.naive.predicted;
+    let naive = &advice.naive.rates;
     sentences.push(format!(
         "One page at a time under a spin lock, with a thread on every CPU, zeroes {} GB per CPU-s: {} % of its CPU time is \
          wasted.",
         units::gb(naive.gb_per_cpu_s.median),
         units::percent(advice.wasted(naive).unwrap_or(0.0))
     ));
-    let forecasts: Vec<_> = advice.forecasts().collect();
-    let table = Table::new("", &forecasts)
+    let rated: Vec<_> = advice.rated().collect();
+    let table = Table::new("", &rated)
         .column("goal", |(goal, ..)| *goal)
         .column("pool", |(_, pool, of)| pool.in_words(of.not_validated))
         .column("GB per CPU-s", |(.., of)| units::gb(of.gb_per_cpu_s.median))
         .column("GB per s", |(.., of)| units::gb(of.wall_gb_per_s.median))
         .column("waiting %", |(.., of)| units::percent(of.wait_share.median));
-    let next = match advice.picks.iter().any(|pick| pick.checked.is_some()) {
-        true => "Next: punctual zero run --predict holds the model against more pools.",
-        false => "Next: punctual zero advise --check measures whether it is the best here.",
+    let (next, of) = match advice.model_only {
+        true => (
+            "Next: punctual zero advise measures it on this computer.",
+            format!(
+                "By the model of {}, the best of {} pools",
+                advice.on, advice.considered
+            ),
+        ),
+        false => (
+            "Next: punctual zero run shows all pools, and where their CPU time goes.",
+            format!("Measured here, the best of {} pools", advice.considered),
+        ),
     };
     Verdict::new(sentences, next).told(
         table,
         format!(
-            "By the model of {}, the best of {} pools. --full has ranges, what was measured, and the rules of thumb.{}",
-            advice.on,
-            advice.considered,
-            prose::when(forecasts.iter().any(|(.., of)| of.not_validated), || {
+            "{of}. --full has ranges and the rules of thumb.{}",
+            prose::when(rated.iter().any(|(.., of)| of.not_validated), || {
                 format!(" {NOT_VALIDATED}")
             })
         ),

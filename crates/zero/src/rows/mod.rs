@@ -1,6 +1,5 @@
 //! The rows of a Run of page zeroing.
 
-mod calibration;
 mod pools;
 mod probe;
 
@@ -10,11 +9,10 @@ use punctual_record::compare::{Cell, Estimate, Metric, Missing, Quantity};
 use punctual_record::{Interval, RunRow, Value};
 use serde::{Deserialize, Serialize};
 
-pub use calibration::{LineCost, ParkingCost, TakeCost, ZeroCalibration, ZeroCost};
 pub(crate) use pools::without_waiting;
 pub use pools::{
-    Arrivals, PoolOf, Simulated, Spread, ZeroAdvice, ZeroBounds, ZeroChecked, ZeroForecast,
-    ZeroHold, ZeroPick, ZeroPool, ZeroedPages, Zeroing, ZeroingPrediction, ZeroingRound,
+    Arrivals, PoolOf, RatedPool, Simulated, Spread, ZeroAdvice, ZeroBounds, ZeroHold, ZeroPick,
+    ZeroPool, ZeroRates, ZeroedPages, Zeroing, ZeroingRound,
 };
 pub(crate) use probe::over_rounds;
 pub use probe::{Account, PAGE_BYTES, PageCost, Paid, Payments, Spent};
@@ -232,9 +230,6 @@ pub struct ZeroFindings {
     /// The advice of `punctual zero advise`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zero_advice: Option<ZeroAdvice>,
-    /// The costs of a pool's parts, from which predictions are made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub zero_calibration: Option<ZeroCalibration>,
     /// Whether the system was told to use huge pages, and took it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_for_huge_pages: Option<bool>,

@@ -162,9 +162,6 @@ pub struct Zeroing {
     /// Each round by itself.
     #[serde(default)]
     pub rounds: Vec<ZeroingRound>,
-    /// The prediction of this computer's model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub predicted: Option<ZeroingPrediction>,
 }
 
 /// Lengths of time in nanoseconds. A percentile q is given only if n (1 - q) is
@@ -194,11 +191,11 @@ pub struct ZeroingRound {
     pub gb_per_cpu_s: f64,
 }
 
-/// The prediction of a model for a pool: the central value, and the interval over its unknown
-/// parameters.
+/// The rates of a pool, predicted or measured: the central value, and the interval over unknown
+/// parameters of the model or over rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ZeroingPrediction {
+pub struct ZeroRates {
     /// Zeroed per second that passes.
     pub wall_gb_per_s: Interval,
     /// Zeroed per second of CPU time.
@@ -214,7 +211,7 @@ pub struct ZeroingPrediction {
     pub states_gb_per_cpu_s: Option<[f64; 2]>,
 }
 
-impl ZeroingPrediction {
+impl ZeroRates {
     /// The CPU time relative to the same pool without waiting; `None` if all of it is waiting.
     pub fn over_no_waiting(&self) -> Option<f64> {
         without_waiting(self.wait_share.median)
@@ -242,19 +239,18 @@ impl Spread {
     }
 }
 
-/// The advice of `punctual zero advise` for a computer: a pool for each goal, out of the predicted
-/// ones. Their measured results, if any, are in the measurements of the Run.
+/// The advice of `punctual zero advise` for a computer: a pool for each goal, the best of those
+/// measured there, or of those predicted by the model of another computer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroAdvice {
     /// The computer.
     pub on: String,
-    /// Whether that is another computer than the one the advice was made on, so
-    /// that nothing of it was measured.
+    /// Whether the rates are predictions of the computer's model, and nothing was measured.
     pub model_only: bool,
     /// The pages to be zeroed, of 4096 bytes.
     pub pages: u64,
-    /// How many pools the model was asked about.
+    /// How many pools were measured or predicted.
     pub considered: u64,
     /// The rate of a thread that only zeroes: GB per CPU-second.
     pub ideal_gb_per_cpu_s: f64,
@@ -262,7 +258,7 @@ pub struct ZeroAdvice {
     pub picks: Vec<ZeroPick>,
     /// To compare with: one page at a time under a spin lock, with as many threads
     /// as there are CPUs.
-    pub naive: ZeroForecast,
+    pub naive: RatedPool,
     /// How many threads and how large a batch make sense by rule of thumb.
     pub bounds: ZeroBounds,
 }
@@ -276,8 +272,8 @@ pub struct ZeroPick {
     /// Which pool.
     #[serde(flatten)]
     pub pool: ZeroPool,
-    /// The prediction of the model.
-    pub predicted: ZeroingPrediction,
+    /// Its rates, predicted or measured.
+    pub rates: ZeroRates,
     /// The most pages that a worker takes at a time.
     pub longest_take_pages: u64,
     /// How long one thread zeroes these.
@@ -286,20 +282,17 @@ pub struct ZeroPick {
     /// and the resulting batches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub holds: Vec<ZeroHold>,
-    /// Whether it is the best of all that were considered, where all were measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub checked: Option<ZeroChecked>,
 }
 
-/// The prediction of the model for a pool that is not advised.
+/// A pool with its rates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ZeroForecast {
+pub struct RatedPool {
     /// Which pool.
     #[serde(flatten)]
     pub pool: ZeroPool,
-    /// The prediction of the model.
-    pub predicted: ZeroingPrediction,
+    /// Its rates, predicted or measured.
+    pub rates: ZeroRates,
 }
 
 /// A pool, without the computer that it runs on.
@@ -352,44 +345,26 @@ pub struct ZeroBounds {
     pub most_pages: u64,
 }
 
-/// How an advised pool did among all that were considered.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ZeroChecked {
-    /// How many pools were measured.
-    pub measured: u64,
-    /// The figure that counts for the goal: GB per CPU-second, GB per second, or the geometric
-    /// mean of both.
-    pub this: Interval,
-    /// The pool with the greatest median of it.
-    pub best: ZeroPool,
-    /// That, with its interval.
-    pub best_measured: Interval,
-    /// Whether the two intervals overlap. The greatest of many medians is greater
-    /// than the pool's own by chance as well, so the other need not reach it.
-    pub is_best: bool,
-}
-
 impl ZeroAdvice {
-    /// The advised pools by their goals, and `naive`, each with the prediction of the model.
-    pub(crate) fn forecasts(&self) -> impl Iterator<Item = (&str, &ZeroPool, &ZeroingPrediction)> {
+    /// The advised pools by their goals, and `naive`, each with its rates.
+    pub(crate) fn rated(&self) -> impl Iterator<Item = (&str, &ZeroPool, &ZeroRates)> {
         let picks = self.picks.iter();
-        let picks = picks.map(|pick| (pick.goal.as_str(), &pick.pool, &pick.predicted));
+        let picks = picks.map(|pick| (pick.goal.as_str(), &pick.pool, &pick.rates));
         let naive = &self.naive;
-        picks.chain([("naive", &naive.pool, &naive.predicted)])
+        picks.chain([("naive", &naive.pool, &naive.rates)])
     }
 
-    /// How many times the CPU time of an ideal thread a pool takes, by the model;
+    /// How many times the CPU time of an ideal thread a pool takes;
     /// `None` if it zeroes nothing.
-    pub fn over_ideal(&self, predicted: &ZeroingPrediction) -> Option<f64> {
-        let gb_per_cpu_s = predicted.gb_per_cpu_s.median;
+    pub fn over_ideal(&self, rates: &ZeroRates) -> Option<f64> {
+        let gb_per_cpu_s = rates.gb_per_cpu_s.median;
         (gb_per_cpu_s > 0.0).then(|| self.ideal_gb_per_cpu_s / gb_per_cpu_s)
     }
 
     /// The share of the CPU time of a pool with which an ideal thread would not
     /// have zeroed as much.
-    pub fn wasted(&self, predicted: &ZeroingPrediction) -> Option<f64> {
-        self.over_ideal(predicted)
+    pub fn wasted(&self, rates: &ZeroRates) -> Option<f64> {
+        self.over_ideal(rates)
             .map(|times| (1.0 - 1.0 / times).max(0.0))
     }
 }
@@ -431,10 +406,10 @@ mod tests {
 
     #[test]
     fn ratios_name_their_baselines() {
-        let predicted = ZeroingPrediction {
+        let predicted = ZeroRates {
             gb_per_cpu_s: Interval::exactly(2.5),
             wait_share: Interval::exactly(0.6),
-            ..ZeroingPrediction::default()
+            ..ZeroRates::default()
         };
         let advice = ZeroAdvice {
             ideal_gb_per_cpu_s: 10.0,
@@ -443,7 +418,7 @@ mod tests {
         assert_eq!(advice.over_ideal(&predicted), Some(4.0));
         assert_eq!(advice.wasted(&predicted), Some(0.75));
         assert_eq!(predicted.over_no_waiting(), Some(2.5));
-        assert_eq!(advice.over_ideal(&ZeroingPrediction::default()), None);
+        assert_eq!(advice.over_ideal(&ZeroRates::default()), None);
     }
 
     #[test]

@@ -10,8 +10,7 @@ use punctual_zero_memory::{Kernel, PAGE, caches, free_bytes};
 use punctual_zero_pool::blocking::Computer;
 use punctual_zero_pool::{Batch, Dequeue, LockKind, Setting};
 
-use crate::calibration::mean_transfer;
-use crate::host::{CpuClock, Cpus, HostComputer, HostMemory, Job, Links, Team};
+use crate::host::{CpuClock, Cpus, HostComputer, HostMemory, Job, Links, Team, mean_transfer};
 use crate::probe::in_words;
 use crate::rows::ZeroFindings;
 use crate::run::cells::Cells;
@@ -66,7 +65,12 @@ impl PoolPlan {
     ///
     /// # Errors
     /// There is none, or one of them cannot be.
-    pub fn of_cells(cells: Vec<Cell>, rounds: u32, stop: Stop) -> Result<Self, Refusal> {
+    pub fn of_cells(
+        cells: Vec<Cell>,
+        rounds: u32,
+        quick: bool,
+        stop: Stop,
+    ) -> Result<Self, Refusal> {
         if cells.is_empty() {
             return Err(Refusal::new("there is nothing to measure"));
         }
@@ -79,7 +83,7 @@ impl PoolPlan {
             cells,
             left_out: cpus.quota().into_iter().collect(),
             rounds,
-            length: batch_length(false),
+            length: batch_length(quick),
             limit: None,
             cpus: cpus.at_once,
             stop,
@@ -115,25 +119,6 @@ impl PoolPlan {
         let ground = Ground::new(&self.areas(), lists, self.cpus, self.stop.clone())?;
         self.ground = Some(ground);
         Ok(())
-    }
-
-    /// The memory that is zeroed, and the count of CPU time, for measurements beside it.
-    ///
-    /// # Panics
-    /// Before the [warm-up](Self::warm_up).
-    pub fn ground(&self) -> (&HostMemory, CpuClock) {
-        let ground = self.ground.as_ref().expect("the warm-up comes first");
-        (&ground.memory, ground.cpu_clock)
-    }
-
-    /// Whether a cell has more workers than there are CPUs.
-    pub fn is_oversubscribed(&self, cell: &Cell) -> bool {
-        cell.setting.workers > self.cpus
-    }
-
-    /// One take of a cell in so many is timed.
-    pub fn timed_every(&self, cell: &Cell) -> u32 {
-        self.job(cell).every
     }
 
     /// About how long the rest takes, by what the warm-up took.

@@ -141,7 +141,6 @@ impl Tally {
             wait_ns: Spread::of(self.waits),
             hold_ns: Spread::of(self.holds),
             rounds: self.rounds,
-            predicted: None,
         };
         let zeroed = ZeroedPages {
             cpu_is_approximate: approximate,

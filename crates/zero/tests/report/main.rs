@@ -43,17 +43,16 @@ pub(crate) fn kept(name: &str) -> Run<ZeroRow> {
     Run::from_json(&json).unwrap()
 }
 
-/// A grid on a computer with two CPUs, with predictions; one of three numbers of threads is
-/// made up, and more than there are CPUs.
+/// A grid on a computer with two CPUs; one of three numbers of threads is made up, and more than
+/// there are CPUs.
 pub(crate) fn host() -> Run<ZeroRow> {
-    let mut run = kept("zero-model.json");
-    run.command = "punctual zero run --predict".to_owned();
+    let mut run = kept("zero-run.json");
+    run.command = "punctual zero run".to_owned();
     let mut more: Vec<ZeroRow> = run.results.clone();
     more.retain(|row| row.zeroed().unwrap().pool.threads == 2);
     for zeroed in more.iter_mut().filter_map(ZeroRow::zeroed_mut) {
         zeroed.pool.threads = 4;
         zeroed.zero.oversubscribed = true;
-        zeroed.zero.predicted = None;
     }
     run.results.extend(more);
     run
@@ -62,7 +61,6 @@ pub(crate) fn host() -> Run<ZeroRow> {
 /// Few of its pools, which need no matrix.
 pub(crate) fn few() -> Run<ZeroRow> {
     let mut run = host();
-    run.beside.zero_calibration = None;
     run.results.retain(|row| {
         let ZeroedPages { pool, .. } = row.zeroed().unwrap();
         let wanted = [("mcs", 1), ("mcs", 2), ("counter", 4)];

@@ -4,7 +4,7 @@ use punctual_record::compare::Comparison;
 use punctual_record::{Interval, Run};
 use punctual_report::{comparison, figures, text};
 use punctual_zero::COMPARED;
-use punctual_zero::rows::{CpuSplit, PoolOf, ZeroCalibration, ZeroRow, Zeroing, ZeroingPrediction};
+use punctual_zero::rows::{CpuSplit, PoolOf, ZeroRow, Zeroing};
 
 use crate::looks::{leave_to_look_at, sections, texts};
 use crate::{few, host, simulated};
@@ -22,40 +22,6 @@ fn few_cells_are_told_in_full_without_a_matrix() {
 #[test]
 fn a_simulated_computer_of_many_cpus() {
     insta::assert_snapshot!("simulated", sections(&simulated()));
-}
-
-/// The tables of a calibration, which come after those of the pools.
-fn parts(calibration: &ZeroCalibration) -> String {
-    let mut run = few();
-    run.beside.zero_calibration = Some(calibration.clone());
-    let text = sections(&run);
-    let (pools, parts) = text
-        .split_once("zero-pool, parts of the model")
-        .expect("it has a title");
-    assert!(pools.contains("What the columns of zero-pool are"));
-    let widest = parts.lines().map(str::len).max();
-    assert!(widest <= Some(100), "{parts}");
-    parts.to_owned()
-}
-
-#[test]
-fn the_parts_of_which_the_model_is_made() {
-    let mut calibration = host().beside.zero_calibration.unwrap();
-    insta::assert_snapshot!("parts", parts(&calibration));
-    // One CPU has none between CPUs.
-    calibration.cpus = 1;
-    calibration.lines.clear();
-    (calibration.parking, calibration.start_apart_ns) = (None, None);
-    calibration.zeroing.retain(|cost| cost.workers == 1);
-    insta::assert_snapshot!("parts_of_one_cpu", parts(&calibration));
-}
-
-#[test]
-fn a_calibration_that_was_ended_before_its_first_round_is_not_told() {
-    let mut run = few();
-    let without = text(&run);
-    run.beside.zero_calibration = Some(ZeroCalibration::default());
-    assert_eq!(text(&run), without);
 }
 
 #[test]
@@ -80,7 +46,7 @@ fn pools_are_compared_with_those_of_their_own_memory_only() {
 }
 
 #[test]
-fn pools_have_three_figures_one_of_all_and_two_of_each_memory() {
+fn pools_have_two_figures_of_each_memory() {
     let run = host();
     let figures = figures(&run);
     let names: Vec<&str> = figures.iter().map(|f| f.name.as_str()).collect();
@@ -91,7 +57,6 @@ fn pools_have_three_figures_one_of_all_and_two_of_each_memory() {
             "zero-scaling-cold-memory",
             "zero-split-hot-memory",
             "zero-split-cold-memory",
-            "zero-predicted",
         ]
     );
     for figure in &figures {
@@ -124,8 +89,6 @@ fn pools_have_three_figures_one_of_all_and_two_of_each_memory() {
     ] {
         assert!(split.contains(needed), "{needed}: {split}");
     }
-    let predicted = all("zero-predicted").replace('\n', " ");
-    assert!(predicted.contains(" of 96 pools"), "{predicted}");
     leave_to_look_at(&figures, "zero-host");
 }
 
@@ -161,7 +124,7 @@ fn pools_of_one_number_of_threads_are_told_and_not_drawn() {
 
 #[test]
 fn few_pools_and_those_of_many_cpus_are_drawn_too() {
-    for (folder, run, drawn) in [("few", few(), 3), ("simulated", simulated(), 2)] {
+    for (folder, run, drawn) in [("few", few(), 2), ("simulated", simulated(), 2)] {
         let figures = figures(&run);
         assert_eq!(figures.len(), drawn);
         for figure in &figures {
@@ -194,10 +157,6 @@ fn numbers_that_no_pool_has_are_drawn_somehow_and_names_are_escaped() {
                 waiting: value,
                 ..CpuSplit::default()
             },
-            predicted: Some(ZeroingPrediction {
-                gb_per_cpu_s: interval,
-                ..ZeroingPrediction::default()
-            }),
             ..Zeroing::default()
         }
     };

@@ -6,14 +6,9 @@ mod probe;
 
 use punctual_report::tables::table::Why;
 
-pub(super) use advice::{advice, calibration};
+pub(super) use advice::advice;
 pub(super) use pool::pool;
 pub(super) use probe::probe;
-
-/// By which share a prediction is more than what came out, in per cent.
-fn signed_percent(error: f64) -> String {
-    format!("{:+.1}", error * 100.0)
-}
 
 mod why {
     use super::Why;
@@ -23,9 +18,6 @@ mod why {
 
     /// A ratio to what is left of a pool that does nothing but wait.
     pub(super) const ONLY_WAITING: Why = Why(Why::LAST + 2, "all of it is waiting");
-
-    /// A pool of which the model says nothing.
-    pub(super) const NOT_MODELLED: Why = Why(Why::LAST + 3, "the model says nothing of it");
 
     /// A lock or a batch that the closed form does not know.
     pub(super) const NO_CLOSED_FORM: Why =

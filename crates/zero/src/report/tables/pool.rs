@@ -13,7 +13,7 @@ use punctual_report::{prose, select, units};
 
 use crate::distinct;
 use crate::report;
-use crate::report::tables::{signed_percent, why};
+use crate::report::tables::why;
 use crate::report::{Cell, PoolGroup, sort_by_gb};
 use crate::rows::{Spread, ZeroRow};
 
@@ -110,10 +110,8 @@ fn table<'a>(
         .names(2)
 }
 
-/// The rates, beside the possible and the predicted ones.
+/// The rates, beside the possible ones.
 fn throughput(name: &str, group: &PoolGroup, cells: &[&Cell]) -> Section {
-    let predicted = |cell: &Cell| Some(cell.zeroing.predicted?.gb_per_cpu_s);
-    let any_predicted = cells.iter().any(|cell| predicted(cell).is_some());
     let arriving = cells.iter().any(|cell| cell.simulated.duty.is_some());
     table(format!("{name}: GB zeroed"), group, cells)
         .column("GB per CPU-s\n[interval]", |cell| {
@@ -131,17 +129,6 @@ fn throughput(name: &str, group: &PoolGroup, cells: &[&Cell]) -> Section {
             cell.over_no_waiting().map(units::ratio)
         })
         .blank(why::ONLY_WAITING)
-        .column("predicted\nGB per CPU-s", |cell| {
-            predicted(cell).map(within)
-        })
-        .blank(why::NOT_MODELLED)
-        .only_if(any_predicted)
-        .column("error\n%", |cell| {
-            let error = predicted(cell)?.median / cell.gb_per_cpu_s().median - 1.0;
-            error.is_finite().then(|| signed_percent(error))
-        })
-        .blank(why::NOT_MODELLED)
-        .only_if(any_predicted)
         .column("closed\nform", |cell| {
             cell.simulated.chain_gb_per_cpu_s.map(units::gb)
         })
@@ -305,9 +292,6 @@ fn broken(batch: &str) -> String {
 fn column_words(groups: &[PoolGroup]) -> String {
     let cells = || groups.iter().flat_map(|group| &group.cells);
     let mut words = vec![HEADLINE, BATCH, RATIOS];
-    if cells().any(|cell| cell.zeroing.predicted.is_some()) {
-        words.push(PREDICTED);
-    }
     if cells().any(|cell| cell.simulated.chain_gb_per_cpu_s.is_some()) {
         words.push(CLOSED_FORM);
     }
@@ -334,9 +318,6 @@ const BATCH: &str = "batch: the pages of 4096 bytes that a worker takes at a tim
 const RATIOS: &str = "x ideal thread: the CPU time of a GB over that of one ideal thread, the best of one thread with \
     the same memory, whatever the kernel. x without waiting: over that of the same pool if nobody waited, \
     1 / (1 - waiting).";
-
-const PREDICTED: &str = "predicted: by the model of the computer, from measurements of its parts and of no pool. \
-    error: by how much that is more than what came out.";
 
 const CLOSED_FORM: &str = "closed form: GB per CPU-s after the birth-death chain of Boyd-Wickizer and others (2012), fed \
     with the same figures.";
