@@ -68,7 +68,7 @@ fn the_documents_have_the_schemas_of_the_types() {
 #[test]
 fn kept_runs_of_zeroing_are_as_the_schema_says() {
     let runs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runs/2026-11-22-xeon-kvm-2cpu");
-    for name in ["model", "probe"] {
+    for name in ["run", "probe"] {
         let json = std::fs::read_to_string(runs.join(format!("zero-{name}.json"))).unwrap();
         assert!(read_zero(&json).results.len() > 70, "{name}");
     }
