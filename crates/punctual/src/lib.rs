@@ -50,7 +50,6 @@
 //! | `hdrhistogram`, `prometheus` | export of [`Statistics`]; the first needs Rust 1.88 |
 //! | `embedded-hal` | a [`Waiter`] is a `DelayNs` of embedded-hal 1 |
 //! | `spin_sleep` | all names of the crate spin_sleep 1.3.3, in a module of that name |
-//! | `quanta` | deadlines on the clock of quanta 0.12 |
 //!
 //! # Suspend
 //!
@@ -70,8 +69,6 @@ mod outcome;
 mod own;
 mod pacer;
 mod period;
-#[cfg(feature = "quanta")]
-pub mod quanta;
 #[cfg(feature = "spin_sleep")]
 pub mod spin_sleep;
 mod statistics;

@@ -32,9 +32,25 @@ fn run(arguments: &str) -> Output {
     common::run(directory.path(), arguments)
 }
 
+/// Runs these in one folder, one after the other; each answers in a screen of 80 columns.
+fn assert_first_screens_fit<'c>(commands: impl IntoIterator<Item = &'c str>) {
+    let directory = tempfile::tempdir().unwrap();
+    for arguments in commands {
+        let text = stdout(&common::run(directory.path(), arguments));
+        let lines = text.lines().count();
+        assert!(
+            (5..24).contains(&lines),
+            "{arguments}: {lines} lines\n{text}"
+        );
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(80), "{arguments}:\n{text}");
+        assert!(text.contains("\nNext: "), "{arguments}:\n{text}");
+    }
+}
+
 #[test]
-fn every_first_screen_fits() {
-    let mut commands: Vec<String> = [
+fn first_screens_of_bench_and_compare_fit() {
+    assert_first_screens_fit([
         "bench --on linux --json linux.json",
         "bench --on windows-11 --json windows.json",
         "compare linux.json",
@@ -43,6 +59,17 @@ fn every_first_screen_fits() {
         "bench --on windows-11 --load 2 --rate 240",
         "bench --on macos --rounds 2",
         "bench --on fake-5ms --rate 60",
+        "bench decades --on linux",
+        "bench interval --quick --on windows-11",
+        "bench robustness",
+        "bench naps --quick --on linux",
+        "bench article --quick --on linux",
+    ]);
+}
+
+#[test]
+fn first_screens_of_measure_and_doctor_fit() {
+    assert_first_screens_fit([
         "measure --quick --on linux",
         "measure all --quick --on linux",
         "measure load --on linux,cpus=2",
@@ -56,36 +83,30 @@ fn every_first_screen_fits() {
         "measure timers --on windows-10-2004",
         "measure sleep --quick --on windows-10-2004",
         "measure sleep --quick --on macos",
-        "bench decades --on linux",
-        "bench interval --quick --on windows-11",
-        "bench robustness",
-        "bench naps --quick --on linux",
-        "bench article --quick --on linux",
         "doctor --on linux",
         "doctor --on macos",
         "doctor --on windows-10-2004",
+    ]);
+    #[cfg(target_os = "linux")]
+    assert_first_screens_fit(["slack show"]);
+}
+
+#[test]
+fn first_screens_of_zero_fit() {
+    assert_first_screens_fit([
         "zero advise --on ryzen-7950x-32 --size 4MiB",
         "zero simulate --threads 1,8,39 --lock tas,mcs --batch 1,64 --size 16MiB",
-    ]
-    .map(str::to_owned)
-    .to_vec();
-    commands.extend(shipped::ALL.iter().map(|it| match it.name {
-        "job-system" => format!("simulate {} --for 500ms", it.name),
-        name => format!("simulate {name}"),
-    }));
-    #[cfg(target_os = "linux")]
-    commands.push("slack show".to_owned());
-    let directory = tempfile::tempdir().unwrap();
-    for arguments in commands {
-        let text = stdout(&common::run(directory.path(), &arguments));
-        let lines = text.lines().count();
-        assert!(
-            (5..24).contains(&lines),
-            "{arguments}: {lines} lines\n{text}"
-        );
-        let widest = text.lines().map(|line| line.chars().count()).max();
-        assert!(widest <= Some(80), "{arguments}:\n{text}");
-        assert!(text.contains("\nNext: "), "{arguments}:\n{text}");
+    ]);
+}
+
+#[test]
+fn first_screens_of_scenarios_fit() {
+    for scenario in shipped::ALL {
+        let length = match scenario.name {
+            "job-system" => " --for 500ms",
+            _ => "",
+        };
+        assert_first_screens_fit([&*format!("simulate {}{length}", scenario.name)]);
     }
 }
 
