@@ -12,14 +12,19 @@
 
 mod clock;
 mod computer;
+#[path = "../../rules/src/grid.rs"]
 mod grid;
+#[path = "../../rules/src/heap.rs"]
 mod heap;
 mod machine;
 pub mod model;
+#[path = "../../rules/src/random.rs"]
 mod random;
+#[path = "../../rules/src/lib.rs"]
 pub mod rules;
 mod scheduler;
 mod thread;
+#[path = "../../rules/src/timers.rs"]
 mod timers;
 pub mod trace;
 mod world;
