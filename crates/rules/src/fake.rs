@@ -1,8 +1,6 @@
 use punctual_core::Nanos;
 
-use super::{Draw, Request, Why};
-use crate::clock::Time;
-use crate::random::Random;
+use crate::{Draw, Random, Request, Time, Why};
 
 /// The probability that the scheduler steals one more whole period.
 const STEAL_PERCENT: u64 = 5;
@@ -49,7 +47,7 @@ mod tests {
     use punctual_core::Method;
 
     use super::*;
-    use crate::rules::testing::request;
+    use crate::testing::request;
 
     #[test]
     fn overshoots_have_the_articles_distribution() {

@@ -1,6 +1,6 @@
 //! Ticks at regular intervals.
 
-use crate::clock::Time;
+use crate::Time;
 
 /// Ticks at `anchor`, and every `period` after it and before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

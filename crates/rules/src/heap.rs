@@ -5,26 +5,34 @@
 /// Each has four children: half the levels of a binary heap, and siblings share a cache line. A
 /// caller that needs the places of keys gives `placed`, which is called for each that moves.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Heap {
+pub struct Heap {
     keys: Vec<u128>,
 }
 
 impl Heap {
-    pub(crate) fn len(&self) -> usize {
+    /// How many there are.
+    pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    pub(crate) fn first(&self) -> Option<u128> {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// The least of them.
+    pub fn first(&self) -> Option<u128> {
         self.keys.first().copied()
     }
 
-    pub(crate) fn push(&mut self, key: u128, placed: impl FnMut(u128, usize)) {
+    /// Adds one.
+    pub fn push(&mut self, key: u128, placed: impl FnMut(u128, usize)) {
         self.keys.push(key);
         self.rise(self.keys.len() - 1, key, placed);
     }
 
     /// Takes out the key at a place, which there is.
-    pub(crate) fn remove(&mut self, at: usize, placed: impl FnMut(u128, usize)) {
+    pub fn remove(&mut self, at: usize, placed: impl FnMut(u128, usize)) {
         if let Some(last) = self.keys.pop()
             && at < self.keys.len()
         {
@@ -33,7 +41,7 @@ impl Heap {
     }
 
     /// Puts another key in the stead of the one at a place.
-    pub(crate) fn change(&mut self, at: usize, key: u128, placed: impl FnMut(u128, usize)) {
+    pub fn change(&mut self, at: usize, key: u128, placed: impl FnMut(u128, usize)) {
         if at > 0 && key < self.keys[(at - 1) / 4] {
             self.rise(at, key, placed);
         } else {
@@ -42,7 +50,7 @@ impl Heap {
     }
 
     /// Drops the keys of which `keep` does not say that they stay.
-    pub(crate) fn retain(&mut self, keep: impl Fn(u128) -> bool) {
+    pub fn retain(&mut self, keep: impl Fn(u128) -> bool) {
         self.keys.retain(|key| keep(*key));
         for at in (0..self.keys.len().div_ceil(4)).rev() {
             self.sink(at, self.keys[at], |_, _| ());

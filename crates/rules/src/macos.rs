@@ -1,15 +1,12 @@
 use punctual_core::{Method, Nanos};
-use punctual_program::Setting;
-use punctual_program::probe::OsClock;
-use punctual_program::program::SpawnKind;
-use punctual_program::setting::Priority;
 
 use super::soft_hard::SoftHard;
-use super::{Answer, Expired, ProcessId, Request, Rule, ThreadId, units};
-use crate::clock::Time;
-use crate::model::{Parameters, Scheduling, Turns};
-use crate::random::Random;
-use crate::timers::Timers;
+use super::units;
+use crate::description::Values;
+use crate::setting::Priority;
+use crate::{
+    Answer, Expired, OsClock, ProcessId, Random, Request, Rule, Setting, ThreadId, Time, Timers,
+};
 
 /// macOS timers, which are coalesced by the class of the thread that waits.
 ///
@@ -62,6 +59,60 @@ pub struct MacOs {
     next: Timers<Time>,
     /// When that is.
     next_on: Vec<Option<Time>>,
+}
+
+/// What the timers of a Mac depend on besides its threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The latency tier of an ordinary thread, from 0 to 5, if it has one.
+    pub tier: Option<usize>,
+    /// How far its user is idle, of 128.
+    pub idle_level: u64,
+    /// Interrupts of a CPU by others, a second on average; up to 100000.
+    pub interrupts: u64,
+    /// The timers of processes that nobody sees or hears.
+    pub app_nap: AppNap,
+    /// How often something looks at those timers on average; zero stands for never.
+    pub nap_look: Nanos,
+}
+
+/// The class of the timers of a process that naps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppNap {
+    /// No process naps.
+    Off,
+    /// As late as another interrupt is, up to 10 s.
+    Deep,
+    /// This latency tier, from 0 to 5.
+    Tier(usize),
+}
+
+impl Options {
+    pub(crate) fn read(values: &Values<'_>) -> Result<Self, String> {
+        let tier = |tier| (["0", "1", "2", "3", "4", "5"][tier], Some(tier));
+        let tiers = [
+            tier(0),
+            tier(1),
+            tier(2),
+            tier(3),
+            tier(4),
+            tier(5),
+            ("none", None),
+        ];
+        let app_nap = [
+            ("off", AppNap::Off),
+            ("deep", AppNap::Deep),
+            ("3", AppNap::Tier(3)),
+            ("5", AppNap::Tier(5)),
+        ];
+        Ok(Self {
+            tier: values.choice("tier", &tiers)?,
+            idle_level: values.count("idle_level", 0..=128)?,
+            interrupts: values.count("interrupts", 0..=100_000)?,
+            app_nap: values.choice("app_nap", &app_nap)?,
+            nap_look: values.length("nap_look")?,
+        })
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -138,26 +189,26 @@ const DEEP: Class = class(-15, 10_000);
 const BACKGROUND: Class = class(-5, 100);
 
 impl MacOs {
-    pub(crate) fn new(parameters: &Parameters) -> Self {
-        let tier = |key: &str| {
-            let tier = parameters.choice(key).parse::<usize>();
-            tier.map(|tier| TIERS[tier]).ok()
-        };
-        let ordinary = tier("tier").unwrap_or(NO_TIER);
+    /// The timers of such a computer.
+    ///
+    /// # Panics
+    /// There is no such tier.
+    pub fn new(options: &Options) -> Self {
         let second = Time::from_ns(1_000_000_000);
-        let others = match parameters.count("interrupts") {
+        let others = match options.interrupts {
             0 => None,
             interrupts => Some(Time::from_thirds(second.as_thirds() / interrupts)),
         };
-        let nap_look = Time::from(parameters.length("nap_look"));
+        let nap_look = Time::from(options.nap_look);
         let naps = Some(nap_look).filter(|look| *look > Time::ZERO);
         Self {
-            ordinary,
-            napping: match parameters.choice("app_nap") {
-                "deep" => Some(DEEP),
-                _ => tier("app_nap"),
+            ordinary: options.tier.map_or(NO_TIER, |tier| TIERS[tier]),
+            napping: match options.app_nap {
+                AppNap::Off => None,
+                AppNap::Deep => Some(DEEP),
+                AppNap::Tier(tier) => Some(TIERS[tier]),
             },
-            idle_level: parameters.count("idle_level"),
+            idle_level: options.idle_level,
             threads: Vec::new(),
             processes: Vec::new(),
             queues: [others, naps].map(|others| Queue {
@@ -166,15 +217,6 @@ impl MacOs {
             }),
             next: Timers::default(),
             next_on: Vec::new(),
-        }
-    }
-
-    pub(crate) fn scheduling(parameters: &Parameters) -> Scheduling {
-        Scheduling::Quantum {
-            length: parameters.length("quantum").into(),
-            turns: Turns::Buckets {
-                decays: parameters.choice("decay") == "on",
-            },
         }
     }
 
@@ -391,7 +433,7 @@ impl Rule for MacOs {
     }
 
     /// A new thread is an ordinary one, whatever its creator is.
-    fn created(&mut self, _: ThreadId, process: ProcessId, _: Option<(ThreadId, SpawnKind)>) {
+    fn created(&mut self, _: ThreadId, process: ProcessId, _: Option<ThreadId>) {
         let is_first = self.processes.len() <= process;
         if is_first {
             self.processes.resize(process + 1, Process::default());
@@ -406,11 +448,10 @@ impl Rule for MacOs {
 
 #[cfg(test)]
 mod tests {
-    use punctual_program::setting::Power;
+    use crate::setting::Power;
 
     use super::*;
-    use crate::model::Model;
-    use crate::rules::testing::{self, arm, fires, request, woken};
+    use crate::testing::{self, arm, fires, request, woken};
 
     const US: u64 = 1_000;
     const MS: u64 = 1_000_000;
@@ -418,7 +459,7 @@ mod tests {
     fn macos(given: &str) -> MacOs {
         let given =
             ["interrupts=0,nap_look=0ns", given].join(if given.is_empty() { "" } else { "," });
-        let mut macos = MacOs::new(&testing::parameters("macos", &given));
+        let mut macos = MacOs::new(&testing::macos(&given));
         macos.created(0, 0, None);
         macos
     }
@@ -473,14 +514,6 @@ mod tests {
             let at = fires(&mut macos(""), request(0, method, 0, 1_200_400));
             assert_eq!(at, Time::from_ns(want), "{method}");
         }
-        let model = Model::parse("macos").unwrap();
-        for general in [Method::Sleep, Method::Timer] {
-            assert_eq!(model.resolve(general), Some(Method::MachWaitUntil));
-        }
-        assert_eq!(model.resolve(Method::Kevent), Some(Method::Kevent));
-        for elsewhere in [Method::ClockNanosleep, Method::Futex, Method::WindowsSleep] {
-            assert_eq!(model.resolve(elsewhere), None, "{elsewhere}");
-        }
     }
 
     #[test]
@@ -496,16 +529,6 @@ mod tests {
             let got = [300, 1_000, 10_000, 100_000].map(|us| lasts(&mut macos, us));
             assert_eq!(got, want, "{priority}");
         }
-    }
-
-    /// The thread-scheduling article measured 1.254 to 1.270 ms and 0.3795 to
-    /// 0.3862 ms for 1 ms and 300 us.
-    #[test]
-    fn with_the_default_wake_up_it_meets_the_article() {
-        let wake = Model::parse("macos").unwrap().costs().wake.as_ns() / US;
-        let mut macos = macos("");
-        assert_eq!(lasts(&mut macos, 1_000) + wake, 1_258);
-        assert_eq!(lasts(&mut macos, 300) + wake, 383);
     }
 
     #[test]
@@ -543,7 +566,7 @@ mod tests {
             ("interrupts=250,app_nap=5", 100, 2_854),
             ("interrupts=100000", 100, 10),
         ] {
-            let mut macos = MacOs::new(&testing::parameters("macos", given));
+            let mut macos = MacOs::new(&testing::macos(given));
             macos.created(0, 0, None);
             let late = late_on_average(&mut macos, ms);
             assert!(late.abs_diff(want) <= want / 50, "{given}, {ms} ms: {late}");
@@ -581,7 +604,7 @@ mod tests {
     #[test]
     fn the_first_thread_of_an_app_is_interactive_until_it_says_otherwise() {
         let mut macos = macos("");
-        macos.created(1, 0, Some((0, SpawnKind::Thread)));
+        macos.created(1, 0, Some(0));
         macos.created(2, 1, None);
         set(
             &mut macos,
@@ -602,7 +625,7 @@ mod tests {
     /// A look in 5 s and a limit of 10 s: 5 (1 - exp(-2)) s.
     #[test]
     fn what_ends_the_waits_of_others_does_not_look_at_those_of_who_naps() {
-        let mut macos = MacOs::new(&testing::parameters("macos", ""));
+        let mut macos = MacOs::new(&testing::macos(""));
         macos.created(0, 0, None);
         let hidden = Setting::Window {
             visible: false,
@@ -672,7 +695,7 @@ mod tests {
     #[test]
     fn an_interrupt_takes_what_is_in_its_window_from_the_front() {
         let mut macos = macos("");
-        macos.created(1, 0, Some((0, SpawnKind::Thread)));
+        macos.created(1, 0, Some(0));
         arm(&mut macos, request(0, Method::MachWaitUntil, 0, 1_000));
         arm(&mut macos, request(1, Method::MachWaitUntil, 0, 1_100));
         assert_eq!(woken(&mut macos, 999), []);
@@ -686,7 +709,7 @@ mod tests {
     #[test]
     fn a_new_thread_is_an_ordinary_one() {
         let mut macos = with_priority(Priority::RealTime);
-        macos.created(1, 0, Some((0, SpawnKind::Thread)));
+        macos.created(1, 0, Some(0));
         let at = fires(&mut macos, request(1, Method::MachWaitUntil, 0, MS));
         assert_eq!(at, Time::from_ns(1_250 * US));
     }
@@ -705,12 +728,5 @@ mod tests {
         }
         assert_eq!(macos.interval(), None);
         assert_eq!(macos.ticks(0, false), None);
-        assert_eq!(
-            MacOs::scheduling(&testing::parameters("macos", "")),
-            Scheduling::Quantum {
-                length: Time::from_ns(6 * MS),
-                turns: Turns::Buckets { decays: true },
-            }
-        );
     }
 }

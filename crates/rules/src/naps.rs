@@ -1,11 +1,7 @@
 use punctual_core::Method;
 use punctual_core::wait::Reason;
-use punctual_program::Setting;
 
-use super::{Expired, Request, Rule, ThreadId, Why};
-use crate::clock::Time;
-use crate::random::Random;
-use crate::timers::Timers;
+use crate::{Expired, Random, Request, Rule, Setting, ThreadId, Time, Timers, Why};
 
 /// Says when each nap ends, as it begins.
 pub trait Draw: std::fmt::Debug + Send {
@@ -47,7 +43,8 @@ impl<D> Naps<D> {
         }
     }
 
-    pub(crate) fn draw(&self) -> &D {
+    /// What says when they end.
+    pub fn draw(&self) -> &D {
         &self.draw
     }
 }

@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::ThreadId;
-use crate::clock::Time;
 use crate::heap::Heap;
+use crate::{ThreadId, Time};
 
 /// Timers with a CPU, a thread, an instant, and what else a rule wants to know
 /// of them.

@@ -2,9 +2,7 @@ use std::sync::Arc;
 
 use punctual_core::{Lateness, Method, Nanos};
 
-use super::{Draw, Request, Why};
-use crate::clock::Time;
-use crate::random::Random;
+use crate::{Draw, Random, Request, Time, Why};
 
 /// Overshoots that were recorded on a real computer, met again in their order.
 ///
@@ -222,8 +220,8 @@ mod tests {
     use punctual_core::{Method, Reason};
 
     use super::*;
-    use crate::rules::testing::{interrupt, request};
-    use crate::rules::{Expired, Naps, Rule};
+    use crate::testing::{interrupt, request};
+    use crate::{Expired, Naps, Rule};
 
     /// The overshoots that naps of these lengths meet.
     fn naps(recorded: &mut Naps<Recorded>, seed: u64, lengths: &[u64]) -> Vec<i64> {

@@ -1,8 +1,6 @@
 use punctual_core::Nanos;
 
-use super::{Draw, Request, Why};
-use crate::clock::Time;
-use crate::random::Random;
+use crate::{Draw, Random, Request, Time, Why};
 
 /// The fate of one nap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,7 @@
 use punctual_core::wait::Reason;
 
 use super::per_cpu::PerCpu;
-use super::{Expired, Why};
-use crate::clock::Time;
+use crate::{Expired, Time, Why};
 
 /// Timers that may fire from their soft expiry on, and have an interrupt of their own at the hard
 /// one, as on Linux and macOS.
@@ -40,7 +39,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::rules::ThreadId;
+    use crate::ThreadId;
 
     /// The expected timers: soft and hard expiry, CPU and thread, in the order in which they were
     /// armed.

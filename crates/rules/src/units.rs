@@ -1,7 +1,6 @@
 //! The units in which calls take lengths.
 
-use super::Request;
-use crate::clock::Time;
+use crate::{Request, Time};
 
 /// As exactly as the computer counts.
 pub(super) const EXACT: Time = Time::from_thirds(1);
@@ -30,7 +29,7 @@ mod tests {
     use punctual_core::Method;
 
     use super::*;
-    use crate::rules::testing::request;
+    use crate::testing::request;
 
     #[test]
     fn a_length_is_rounded_up_from_the_call_on() {

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::clock::Time;
+use crate::Time;
 
 /// Why a timer went off when it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +65,26 @@ pub enum Why {
     },
 }
 
+/// Why a wake happened when it did. Displays as a sentence, with instants in
+/// milliseconds since the beginning of the experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// The reason that its rule gives.
+    pub why: Why,
+    /// When it was.
+    pub at: Time,
+    /// The beginning of the experiment.
+    pub origin: Time,
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        explain(f, self.why, self.at, self.origin)
+    }
+}
+
 /// Says why a timer went off at `at`; instants are milliseconds since `origin`.
-pub(crate) fn explain(f: &mut fmt::Formatter<'_>, why: Why, at: Time, origin: Time) -> fmt::Result {
+fn explain(f: &mut fmt::Formatter<'_>, why: Why, at: Time, origin: Time) -> fmt::Result {
     let ms = |time: Time| Ms(time - origin);
     let shown = ms(at);
     match why {
@@ -179,7 +197,8 @@ pub(crate) fn explain(f: &mut fmt::Formatter<'_>, why: Why, at: Time, origin: Ti
 }
 
 /// Milliseconds to a tenth of a microsecond.
-pub(crate) struct Ms(pub(crate) Time);
+#[derive(Clone, Copy, Debug)]
+pub struct Ms(pub Time);
 
 impl fmt::Display for Ms {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -195,7 +214,7 @@ mod tests {
     fn explained(why: Why, at_us: u64) -> String {
         let at = Time::from_ns(at_us * 1_000);
         let origin = Time::ZERO;
-        crate::trace::Explanation { why, at, origin }.to_string()
+        Explanation { why, at, origin }.to_string()
     }
 
     #[test]

@@ -1,15 +1,12 @@
 use punctual_core::{Method, Nanos};
-use punctual_program::Setting;
-use punctual_program::probe::OsClock;
-use punctual_program::program::SpawnKind;
 
 use super::windows::BEFORE_HIGH_RESOLUTION;
 use super::windows::lengths::taken;
-use super::{Answer, Expired, Linux, ProcessId, Request, Rule, ThreadId};
-use crate::clock::Time;
-use crate::grid::Grid;
-use crate::model::Parameters;
-use crate::random::Random;
+use crate::linux::Options;
+use crate::{
+    Answer, Expired, Grid, Linux, OsClock, ProcessId, Random, Request, Rule, Setting, ThreadId,
+    Time,
+};
 
 /// Wine on Linux: a Windows program whose waits are those of the host.
 ///
@@ -36,9 +33,10 @@ pub struct Wine {
 const STATED: Nanos = Nanos::from_ms(1);
 
 impl Wine {
-    pub(crate) fn new(parameters: &Parameters) -> Self {
+    /// Wine on such a kernel.
+    pub fn new(host: &Options) -> Self {
         Self {
-            host: Linux::new(parameters),
+            host: Linux::new(host),
             has_asked: Vec::new(),
         }
     }
@@ -124,7 +122,7 @@ impl Rule for Wine {
         Answer::Accepted
     }
 
-    fn created(&mut self, thread: ThreadId, process: ProcessId, by: Option<(ThreadId, SpawnKind)>) {
+    fn created(&mut self, thread: ThreadId, process: ProcessId, by: Option<ThreadId>) {
         self.host.created(thread, process, by);
     }
 
@@ -143,17 +141,17 @@ impl Rule for Wine {
 
 #[cfg(test)]
 mod tests {
-    use punctual_program::setting::Priority;
+    use crate::setting::Priority;
 
     use super::*;
-    use crate::rules::testing::{self, arm, fires, interrupt, request};
+    use crate::testing::{self, arm, fires, interrupt, request};
 
     const NS_PER_MS: u64 = 1_000_000;
 
     fn wine(given: &str) -> Wine {
-        let mut wine = Wine::new(&testing::parameters("wine", given));
+        let mut wine = Wine::new(&testing::linux(given));
         wine.created(0, 0, None);
-        wine.created(1, 1, Some((0, SpawnKind::Process)));
+        wine.created(1, 1, Some(0));
         wine
     }
 

@@ -12,29 +12,18 @@
 
 mod clock;
 mod computer;
-#[path = "../../rules/src/grid.rs"]
-mod grid;
-#[path = "../../rules/src/heap.rs"]
-mod heap;
 mod machine;
 pub mod model;
-#[path = "../../rules/src/random.rs"]
-mod random;
-#[path = "../../rules/src/lib.rs"]
-pub mod rules;
 mod scheduler;
 mod thread;
-#[path = "../../rules/src/timers.rs"]
-mod timers;
 pub mod trace;
 mod world;
 
-pub use clock::{SimClock, Time};
-pub use grid::Grid;
+pub use clock::SimClock;
 pub use machine::SimMachine;
 pub use model::{Costs, Model};
-pub use random::Random;
-pub use timers::Timers;
+pub use punctual_rules as rules;
+pub use punctual_rules::{Grid, Random, Time, Timers};
 pub use trace::Trace;
 pub use world::Limits;
 pub use world::asking::{Doing, Hosted};

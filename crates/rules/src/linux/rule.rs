@@ -1,19 +1,16 @@
 use punctual_core::wait::Reason;
 use punctual_core::{Method, Nanos};
-use punctual_program::Setting;
-use punctual_program::probe::OsClock;
-use punctual_program::program::SpawnKind;
 
+use super::options::Options;
 use super::task::Task;
 use super::wheel::Wheel;
-use crate::clock::Time;
-use crate::grid::Grid;
-use crate::model::{Fair, Parameters, Parity, Quota, RealTimeLimit, Scheduling};
-use crate::random::Random;
-use crate::rules::per_cpu::PerCpu;
-use crate::rules::soft_hard::SoftHard;
-use crate::rules::units;
-use crate::rules::{Answer, Expired, ProcessId, Request, Rule, ThreadId, Why, earlier};
+use crate::per_cpu::PerCpu;
+use crate::rule::earlier;
+use crate::soft_hard::SoftHard;
+use crate::{
+    Answer, Expired, Grid, OsClock, ProcessId, Random, Request, Rule, Setting, ThreadId, Time, Why,
+    units,
+};
 
 /// Linux timers: high-resolution ones with slack, and the jiffies wheel.
 ///
@@ -53,7 +50,7 @@ pub struct Linux {
 
 /// Which CPUs go without a periodic tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum NoHz {
+pub enum NoHz {
     /// None.
     Periodic,
     /// Idle ones.
@@ -67,64 +64,24 @@ enum NoHz {
 const LEAST_SLACK: Time = Time::from_ns(1);
 
 impl Linux {
-    pub(crate) fn new(parameters: &Parameters) -> Self {
-        let is = |key, word| parameters.choice(key) == word;
-        let wheel = wheel(parameters);
+    /// The timers of such a kernel.
+    pub fn new(options: &Options) -> Self {
+        let wheel = Wheel::new(options.hz);
         Self {
-            first: Task::first(parameters.length("slack"), is("rt_slack", "kept")),
+            first: Task::first(options.slack, options.keeps_slack),
             wheel,
             jiffies: Grid {
                 anchor: Time::ZERO,
                 period: wheel.jiffy(),
             },
-            nohz: match parameters.choice("nohz") {
-                "periodic" => NoHz::Periodic,
-                "full" => NoHz::Full,
-                _ => NoHz::Idle,
-            },
-            is_high_resolution: is("highres", "on"),
-            has_slices: is("slices", "own"),
-            migrates: is("timer_migration", "on"),
+            nohz: options.nohz,
+            is_high_resolution: options.is_high_resolution,
+            has_slices: options.has_slices,
+            migrates: options.migrates,
             tasks: Vec::new(),
             hrtimers: SoftHard::default(),
             ticked: PerCpu::default(),
         }
-    }
-
-    /// A slice grows with the binary logarithm of the number of
-    /// CPUs, of which at most eight count (`get_update_sysctl_factor`,
-    /// kernel/sched/fair.c).
-    pub(crate) fn scheduling(parameters: &Parameters) -> Scheduling {
-        let counted = parameters.count("cpus").min(8).ilog2();
-        let slice = parameters.length("slice").times(u64::from(1 + counted));
-        let jiffy = wheel(parameters).jiffy();
-        let is = |key, word| parameters.choice(key) == word;
-        let quota = Quota {
-            time: parameters.length("quota").into(),
-            period: parameters.length("quota_period").into(),
-            burst: parameters.length("quota_burst").into(),
-        };
-        Scheduling::Fair(Fair {
-            slice: slice.into(),
-            tick: is("hrtick", "off").then_some(jiffy),
-            jiffy,
-            is_cfs: is("scheduler", "cfs"),
-            parity: match parameters.choice("parity") {
-                "slice" => Parity::Slice,
-                "shortest" => Parity::Shortest,
-                _ => Parity::Off,
-            },
-            delays: is("dequeue", "delayed"),
-            forfeits: is("yields", "slice"),
-            is_lazy: is("preempt", "lazy"),
-            real_time: match parameters.choice("rt_limit") {
-                "throttled" => RealTimeLimit::Throttled,
-                "server" => RealTimeLimit::Server,
-                _ => RealTimeLimit::None,
-            },
-            quota: Some(quota).filter(|quota| quota.time > Time::ZERO),
-            has_autogroup: is("autogroup", "on"),
-        })
     }
 
     fn slack(&self, request: &Request) -> Time {
@@ -177,11 +134,6 @@ fn unit(method: Method) -> Time {
         Method::Epoll => units::MS,
         _ => units::EXACT,
     }
-}
-
-fn wheel(parameters: &Parameters) -> Wheel {
-    let hz = parameters.choice("hz").parse();
-    Wheel::new(hz.expect("a choice of numbers"))
 }
 
 impl Rule for Linux {
@@ -292,8 +244,8 @@ impl Rule for Linux {
         Answer::Accepted
     }
 
-    fn created(&mut self, _: ThreadId, _: ProcessId, by: Option<(ThreadId, SpawnKind)>) {
-        let task = by.map_or(self.first, |(by, _)| self.tasks[by].child());
+    fn created(&mut self, _: ThreadId, _: ProcessId, by: Option<ThreadId>) {
+        let task = by.map_or(self.first, |by| self.tasks[by].child());
         self.tasks.push(task);
     }
 
@@ -349,20 +301,20 @@ fn is_coarse(clock: OsClock) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use crate::setting::{Power, Priority};
     use proptest::prelude::*;
-    use punctual_program::setting::{Power, Priority};
 
     use super::*;
-    use crate::rules::testing::{self, arm, fires, interrupt, request, woken};
+    use crate::testing::{self, arm, fires, interrupt, request, woken};
 
     const SLEEP: Method = Method::ClockNanosleep;
     const MS: u64 = 1_000_000;
 
     /// Linux with some threads, all created by the first.
     fn linux(given: &str, threads: usize) -> Linux {
-        let mut linux = Linux::new(&testing::parameters("linux", given));
+        let mut linux = Linux::new(&testing::linux(given));
         for thread in 0..threads {
-            let by = (thread > 0).then_some((0, SpawnKind::Thread));
+            let by = (thread > 0).then_some(0);
             linux.created(thread, 0, by);
         }
         linux
@@ -499,13 +451,13 @@ mod tests {
     /// and default; what they set and reset does not come back to it.
     #[test]
     fn a_child_inherits_the_current_slack_as_its_default() {
-        for kind in [SpawnKind::Thread, SpawnKind::Process] {
+        for [child, grandchild] in [[0, 0], [1, 2]] {
             let mut linux = linux("", 1);
             set_slack(&mut linux, 0, 2 * MS);
-            linux.created(1, 1, Some((0, kind)));
+            linux.created(1, child, Some(0));
             assert_eq!(slack(&mut linux, 1), 2 * MS);
             set_slack(&mut linux, 1, 7);
-            linux.created(2, 2, Some((1, kind)));
+            linux.created(2, grandchild, Some(1));
             set_slack(&mut linux, 1, 0);
             assert_eq!(slack(&mut linux, 1), 2 * MS);
             set_slack(&mut linux, 2, 9);
@@ -725,25 +677,5 @@ mod tests {
             }
             prop_assert!(due.iter().all(Option::is_none));
         }
-    }
-
-    fn scheduling(given: &str) -> Fair {
-        match Linux::scheduling(&testing::parameters("linux", given)) {
-            Scheduling::Fair(fair) => fair,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn slices_grow_with_the_logarithm_of_up_to_eight_cpus() {
-        for (cpus, us) in [(1, 700), (2, 1_400), (4, 2_100), (8, 2_800), (16, 2_800)] {
-            let fair = scheduling(&format!("cpus={cpus}"));
-            assert_eq!(fair.slice, Time::from_ns(1_000 * us), "{cpus} CPUs");
-            assert_eq!(fair.tick, Some(Time::from_ns(4_000_000)));
-        }
-        let fair = scheduling("slice=3ms,hz=300,cpus=1");
-        assert_eq!(fair.slice, Time::from_ns(3_000_000));
-        assert_eq!(fair.tick, Some(Time::from_thirds(10_000_000)));
-        assert_eq!(scheduling("hrtick=on").tick, None);
     }
 }

@@ -1,7 +1,7 @@
 use punctual_core::Nanos;
-use punctual_program::setting::{Policy, Priority};
 
-use crate::clock::Time;
+use crate::Time;
+use crate::setting::{Policy, Priority};
 
 /// The longest slack that follows from the length of a timeout (`MAX_SLACK`,
 /// fs/select.c).

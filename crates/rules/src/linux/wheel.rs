@@ -1,4 +1,4 @@
-use crate::clock::Time;
+use crate::Time;
 
 /// Each level of the wheel has a granule of eight times that of the level
 /// below (`LVL_CLK_SHIFT`, kernel/time/timer.c).

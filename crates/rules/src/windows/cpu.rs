@@ -1,11 +1,8 @@
 //! The armed timers of one CPU.
 
 use super::ticks::{Class, Ticks};
-use crate::clock::Time;
-use crate::random::Random;
-use crate::rules::ThreadId;
-use crate::rules::earlier;
-use crate::timers::Timers;
+use crate::rule::earlier;
+use crate::{Random, ThreadId, Time, Timers};
 
 /// The cause of a timer's interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! How many ticks go into a default scan.
 
-use crate::clock::Time;
+use crate::Time;
 
 /// The formula. None is documented; these are calibrated on measurements from Windows 10 2004 to
 /// 22H2, confidence C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cycles {
+pub enum Cycles {
     /// The default interval in ticks, to the nearest; one less if that is more
     /// than `cap` longer than the default interval. Fits every measurement.
     Nearest {

@@ -5,8 +5,8 @@ use punctual_core::Method;
 use super::tolerance::Encoding;
 
 /// A generation of Windows.
-#[derive(Debug)]
-pub(crate) struct Generation {
+#[derive(Debug, PartialEq, Eq)]
+pub struct Generation {
     /// The calls that block, `Sleep` first and its best timer last. The timeouts
     /// of all of them are checked in the same ticks (timer-rule article).
     pub(super) methods: &'static [Method],
@@ -27,9 +27,9 @@ pub(crate) struct Generation {
 }
 
 impl Generation {
-    /// The one of a model.
-    pub(crate) fn named(model: &str) -> &'static Self {
-        match model {
+    /// The one of a model, if it is a Windows.
+    pub fn named(model: &str) -> Option<&'static Self> {
+        Some(match model {
             "windows-xp" => &WINDOWS_XP,
             "windows-7" => &WINDOWS_7,
             "windows-8" => &WINDOWS_8,
@@ -37,12 +37,12 @@ impl Generation {
             "windows-10-2004" => &WINDOWS_10_2004,
             "windows-11" => &WINDOWS_11,
             "windows-server-2022" => &SERVER_2022,
-            other => panic!("there is no generation {other}"),
-        }
+            _ => return None,
+        })
     }
 
     /// Whether it has a parameter of the last one.
-    pub(crate) fn has(&self, parameter: &str) -> bool {
+    pub fn has(&self, parameter: &str) -> bool {
         match parameter {
             "cycles" | "cap" | "slip" | "class" | "global" => self.has_classes,
             "hires_late" => self.has_high_resolution_timers,
@@ -63,8 +63,7 @@ const METHODS: &[Method] = &[
 ];
 
 /// All but the last.
-pub(in crate::rules) const BEFORE_HIGH_RESOLUTION: &[Method] =
-    METHODS.split_at(METHODS.len() - 1).0;
+pub(crate) const BEFORE_HIGH_RESOLUTION: &[Method] = METHODS.split_at(METHODS.len() - 1).0;
 
 /// No coalescing yet. The ticks of old machines come from the real-time clock,
 /// in 1024ths of a second (golang/go issue 17696: 976.5 us).

@@ -2,14 +2,14 @@
 
 use punctual_core::Nanos;
 
-use crate::clock::Time;
+use crate::Time;
 
 /// The counter of the time between two ticks.
 ///
 /// It counts in quanta, so an interval is rounded down to a whole number of
 /// them, at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hardware {
+pub enum Hardware {
     /// Any interval.
     Exact,
     /// A local APIC at 24 MHz that divides by 128: 16/3 us.
@@ -21,16 +21,6 @@ pub(super) enum Hardware {
 }
 
 impl Hardware {
-    /// The one of that name.
-    pub(super) fn named(name: &str) -> Self {
-        match name {
-            "intel" => Self::Intel,
-            "amd" => Self::Amd,
-            "rtc" => Self::Rtc,
-            _ => Self::Exact,
-        }
-    }
-
     /// The interval that a request for `requested` gets.
     ///
     /// An odd number of quanta of the real-time clock ends on half a third of a

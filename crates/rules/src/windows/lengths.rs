@@ -2,8 +2,8 @@
 
 use punctual_core::Method;
 
-use crate::clock::Time;
-use crate::rules::units::{MS, round_up};
+use crate::Time;
+use crate::units::{MS, round_up};
 
 /// Due times of waitable timers are in these units.
 const UNIT: Time = Time::from_ns(100);
@@ -16,7 +16,7 @@ const SHORTEST_MESSAGE_TIMER: Time = Time::from_ns(10_000_000);
 ///
 /// A condition variable has milliseconds like most, and the standard library
 /// rounds up to them.
-pub(in crate::rules) fn taken(method: Method, length: Time) -> Time {
+pub(crate) fn taken(method: Method, length: Time) -> Time {
     match method {
         Method::WindowsSleep
         | Method::WindowsSleepEx

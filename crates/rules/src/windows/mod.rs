@@ -19,19 +19,19 @@ mod cpu;
 mod default_scan;
 mod generations;
 mod interval;
-pub(in crate::rules) mod lengths;
-mod requests;
-mod rule;
+pub(crate) mod lengths;
+mod options;
 /// Of the rule as a whole.
 #[cfg(test)]
-mod tests {
-    mod behaviour;
-    mod os;
-    mod properties;
-}
+mod properties;
+mod requests;
+mod rule;
 mod ticks;
 mod tolerance;
 
-pub(in crate::rules) use generations::BEFORE_HIGH_RESOLUTION;
-pub(crate) use generations::Generation;
+pub use default_scan::Cycles;
+pub(crate) use generations::BEFORE_HIGH_RESOLUTION;
+pub use generations::Generation;
+pub use interval::Hardware;
+pub use options::Options;
 pub use rule::Windows;

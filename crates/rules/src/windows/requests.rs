@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use punctual_core::Nanos;
-use punctual_program::setting::{Power, Requester, Throttling};
 
-use crate::rules::{Answer, ProcessId};
+use crate::setting::{Power, Requester, Throttling};
+use crate::{Answer, ProcessId};
 
 /// Requests are in units of so many nanoseconds.
 const UNIT: u64 = 100;

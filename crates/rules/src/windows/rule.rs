@@ -2,25 +2,22 @@ use std::collections::BTreeSet;
 
 use punctual_core::wait::Reason;
 use punctual_core::{Method, Nanos};
-use punctual_program::Setting;
-use punctual_program::probe::OsClock;
-use punctual_program::program::SpawnKind;
-use punctual_program::setting::Priority;
 
 use super::cpu::{Cpu, Queue};
 use super::default_scan::Cycles;
 use super::generations::Generation;
 use super::interval::{self, Hardware};
 use super::lengths;
+use super::options::Options;
 use super::requests::Requests;
 use super::ticks::{Class, Ticks};
 use super::tolerance;
-use crate::clock::Time;
-use crate::grid::Grid;
-use crate::model::{Boosts, Parameters, Scheduling, Turns};
-use crate::random::Random;
-use crate::rules::{Answer, Expired, ProcessId, Request, Rule, ThreadId, Why, earlier, units};
-use crate::timers::Timers;
+use crate::rule::earlier;
+use crate::setting::Priority;
+use crate::{
+    Answer, Expired, Grid, OsClock, ProcessId, Random, Request, Rule, Setting, ThreadId, Time,
+    Timers, Why, units,
+};
 
 /// The interval of the interrupts that high-resolution timers have of their
 /// own, before the hardware rounds it. Their granularity is half a millisecond
@@ -93,15 +90,16 @@ struct Armed {
 }
 
 impl Windows {
-    pub(crate) fn new(generation: &'static Generation, parameters: &Parameters) -> Self {
-        let how = How::new(generation, parameters);
+    /// The timers of such a Windows.
+    pub fn new(options: &Options) -> Self {
+        let how = How::new(options);
         // If every request counts for every process, the visibility of a process does not matter
         // either, as in the old rule. This was never tried: confidence D.
-        let throttles = generation.throttles && how.has_classes;
+        let throttles = options.generation.throttles && how.has_classes;
         Self {
-            generation,
+            generation: options.generation,
             how,
-            requests: Requests::new(throttles, parameters.length("finest")),
+            requests: Requests::new(throttles, options.finest),
             ticks: Ticks::every(how.default_interval),
             process_of: vec![],
             is_background: vec![],
@@ -112,27 +110,6 @@ impl Windows {
             next: vec![],
             order: Timers::default(),
             scratch: vec![],
-        }
-    }
-
-    pub(crate) fn scheduling(parameters: &Parameters) -> Scheduling {
-        let interval = Time::from(parameters.length("interval"));
-        let foreground = parameters.count("foreground");
-        // One tick. That is the next one also for a thread that runs so long after the tick that
-        // woke it, so that much less (confidence C).
-        let waking = Time::from(parameters.length("wake") + parameters.length("jitter"));
-        let tick = (interval - waking).max(Time::from_thirds(interval.as_thirds() / 2));
-        Scheduling::Quantum {
-            length: interval.times(parameters.count("quantum")),
-            turns: Turns::AtTicks(Boosts {
-                tick,
-                by_event: parameters.count("boost") as usize,
-                in_foreground: foreground as usize,
-                turns_in_foreground: match parameters.choice("quanta") {
-                    "variable" => 1 + foreground,
-                    _ => 1,
-                },
-            }),
         }
     }
 
@@ -328,32 +305,17 @@ impl Windows {
 }
 
 impl How {
-    fn new(generation: &Generation, parameters: &Parameters) -> Self {
-        let with_classes = |key: &str| generation.has_classes.then(|| parameters.choice(key));
-        let is_global = generation.honours_global_key && parameters.count("global") == 1;
+    fn new(options: &Options) -> Self {
         Self {
-            default_interval: parameters.length("interval").into(),
-            counts_from_call: parameters.choice("base") == "now",
-            hardware: Hardware::named(parameters.choice("hardware")),
-            cycles: match with_classes("cycles") {
-                Some("nearest") => Cycles::Nearest {
-                    cap: parameters.length("cap").into(),
-                },
-                _ => Cycles::Floor,
-            },
-            slip: if generation.has_classes {
-                parameters.count("slip")
-            } else {
-                0
-            },
-            is_class_fixed: with_classes("class") == Some("arming"),
-            has_classes: generation.has_classes && !is_global,
-            expires_where_armed: parameters.choice("expiry") == "arming",
-            high_resolution_late: if generation.has_high_resolution_timers {
-                parameters.length("hires_late").into()
-            } else {
-                Time::ZERO
-            },
+            default_interval: options.interval.into(),
+            counts_from_call: options.counts_from_call,
+            hardware: options.hardware,
+            cycles: options.cycles,
+            slip: options.slip,
+            is_class_fixed: options.is_class_fixed,
+            has_classes: options.generation.has_classes && !options.is_global,
+            expires_where_armed: options.expires_where_armed,
+            high_resolution_late: options.high_resolution_late.into(),
         }
     }
 
@@ -518,7 +480,7 @@ impl Rule for Windows {
         })
     }
 
-    fn created(&mut self, thread: ThreadId, process: ProcessId, _: Option<(ThreadId, SpawnKind)>) {
+    fn created(&mut self, thread: ThreadId, process: ProcessId, _: Option<ThreadId>) {
         self.requests.created(process);
         if self.threads_of.len() <= process {
             self.threads_of.resize_with(process + 1, Vec::new);

@@ -1,7 +1,6 @@
 //! When there is a clock interrupt, and which timers it looks at.
 
-use crate::clock::Time;
-use crate::grid::Grid;
+use crate::{Grid, Time};
 
 /// Which ticks look at a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! Timers that may be late: `SetWaitableTimerEx` with a tolerable delay.
 
-use crate::clock::Time;
-use crate::grid::Grid;
+use crate::{Grid, Time};
 
 const MS: Time = Time::from_ns(1_000_000);
 

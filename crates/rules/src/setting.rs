@@ -2,11 +2,11 @@
 
 use punctual_core::Nanos;
 pub use punctual_core::setting::{Priority, Throttling};
-use serde::{Deserialize, Serialize};
 
 /// A change to the environment of waiting. Which of them an OS knows differs;
 /// a machine refuses the others by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Setting {
     /// The timer slack of this thread; zero goes back to its default. Linux:
     /// `prctl(PR_SET_TIMERSLACK)`.
@@ -70,7 +70,8 @@ pub enum Setting {
 }
 
 /// A scheduling policy of Linux (sched(7)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Policy {
     /// `SCHED_OTHER`, what threads have by default.
     Other,
@@ -87,7 +88,8 @@ pub enum Policy {
 }
 
 /// CPU time that a thread reserves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Reservation {
     /// How much it gets in each period.
     pub runtime: Nanos,
@@ -98,7 +100,8 @@ pub struct Reservation {
 }
 
 /// The process that asks for a timer interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Requester {
     /// The process the thread belongs to.
     #[default]
@@ -108,7 +111,8 @@ pub enum Requester {
 }
 
 /// The power source of a computer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Power {
     /// The mains.
     #[default]

@@ -5,12 +5,10 @@ use punctual_core::{Method, Nanos};
 use punctual_program::Setting;
 use punctual_program::probe::OsClock;
 use punctual_program::setting::{Priority, Throttling};
+use punctual_sim::{Grid, Model, Time};
 
 use super::os::{DEFAULT, Os, SLEEP, ms, us};
-use crate::clock::Time;
-use crate::grid::Grid;
-use crate::model::Model;
-use crate::rules::{Answer, Why};
+use punctual_sim::rules::{Answer, Why};
 
 #[test]
 fn without_requests_a_sleep_takes_the_default_interval_on_every_windows() {

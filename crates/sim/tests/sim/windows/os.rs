@@ -1,11 +1,9 @@
 use punctual_core::{Method, Nanos};
 use punctual_program::Setting;
 use punctual_program::setting::Requester;
+use punctual_sim::{Model, Random, Time};
 
-use crate::clock::Time;
-use crate::model::Model;
-use crate::random::Random;
-use crate::rules::{Answer, Expired, Request, Rule, ThreadId};
+use punctual_sim::rules::{Answer, Expired, Request, Rule, ThreadId};
 
 pub(super) const SLEEP: Method = Method::WindowsSleep;
 pub(super) const DEFAULT: Time = Time::from_ns(15_625_000);

@@ -2,19 +2,18 @@
 
 use proptest::prelude::*;
 use punctual_core::{Method, Nanos};
-use punctual_program::Setting;
-use punctual_program::probe::OsClock;
-use punctual_program::setting::{Power, Requester, Throttling};
 
-use crate::clock::Time;
-use crate::model::Model;
-use crate::random::Random;
-use crate::rules::windows::Generation;
-use crate::rules::windows::default_scan::Cycles;
-use crate::rules::windows::interval::{Hardware, stated};
-use crate::rules::windows::rule::Windows;
-use crate::rules::windows::ticks::Class;
-use crate::rules::{Answer, Request, Rule};
+use crate::setting::{Power, Requester, Throttling};
+use crate::testing::described;
+use crate::windows::default_scan::Cycles;
+use crate::windows::interval::{Hardware, stated};
+use crate::windows::rule::Windows;
+use crate::windows::ticks::Class;
+use crate::{Answer, Description, OsClock, Random, Request, Rule, Setting, Time};
+
+/// What differs between the models of 10 2004 and 11.
+const AMD: &str = "base=now hardware=amd";
+const NEW: &str = "base=now";
 
 const PROCESSES: usize = 3;
 const THREADS: usize = 6;
@@ -159,8 +158,10 @@ proptest! {
     ) {
         let name = if is_11 { "windows-11" } else { "windows-10-2004" };
         let hardware = if is_11 { Hardware::Exact } else { Hardware::Amd };
-        let generation = Generation::named(name);
-        let mut rule = Windows::new(generation, Model::parse(name).unwrap().parameters());
+        let Description::Windows(options) = described(name, if is_11 { NEW } else { AMD }) else {
+            panic!("{name} is no Windows");
+        };
+        let mut rule = Windows::new(&options);
         (0..PROCESSES).for_each(|number| rule.created(number, number, None));
         let mut ledger = Ledger { throttles: is_11, ..Ledger::default() };
         for (step, (process, setting)) in steps.into_iter().enumerate() {
@@ -208,6 +209,7 @@ struct Naive {
 #[derive(Clone, Copy, Debug)]
 struct System {
     model: &'static str,
+    given: &'static str,
     hardware: Hardware,
     has_classes: bool,
     is_class_fixed: bool,
@@ -217,6 +219,7 @@ struct System {
 
 const PLAIN: System = System {
     model: "windows-7",
+    given: "base=tick",
     hardware: Hardware::Exact,
     has_classes: false,
     is_class_fixed: false,
@@ -227,34 +230,39 @@ const PLAIN: System = System {
 const SYSTEMS: [System; 6] = [
     PLAIN,
     System {
-        model: "windows-xp,base=now,expiry=arming",
+        model: "windows-xp",
+        given: "base=now hardware=rtc expiry=arming",
         hardware: Hardware::Rtc,
         counts_from_call: true,
         ..PLAIN
     },
     System {
-        model: "windows-10-2004,hardware=intel",
+        model: "windows-10-2004",
+        given: "base=now hardware=intel",
         hardware: Hardware::Intel,
         has_classes: true,
         counts_from_call: true,
         ..PLAIN
     },
     System {
-        model: "windows-10-2004,base=tick,class=arming,expiry=arming",
+        model: "windows-10-2004",
+        given: "base=tick hardware=amd class=arming expiry=arming",
         hardware: Hardware::Amd,
         has_classes: true,
         is_class_fixed: true,
         ..PLAIN
     },
     System {
-        model: "windows-11,expiry=arming",
+        model: "windows-11",
+        given: "base=now expiry=arming",
         has_classes: true,
         throttles: true,
         counts_from_call: true,
         ..PLAIN
     },
     System {
-        model: "windows-11,global=1",
+        model: "windows-11",
+        given: "base=now global=1",
         counts_from_call: true,
         ..PLAIN
     },
@@ -371,7 +379,7 @@ proptest! {
         system in prop::sample::select(SYSTEMS.to_vec()),
         steps in prop::collection::vec(step(), 0..120),
     ) {
-        let mut rule = Model::parse(system.model).unwrap().build_rule();
+        let mut rule = described(system.model, system.given).build();
         (0..THREADS).for_each(|thread| rule.created(thread, thread % PROCESSES, None));
         let mut random = Random::new(1);
         let mut naive = Naive::new(system);
