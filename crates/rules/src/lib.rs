@@ -20,6 +20,7 @@ mod description;
 mod fake;
 mod grid;
 pub mod heap;
+mod host;
 pub mod linux;
 /// macOS: timers coalesced by the class of the thread.
 pub mod macos;
@@ -32,6 +33,7 @@ mod rule;
 mod scripted;
 pub mod setting;
 mod soft_hard;
+mod table;
 #[cfg(test)]
 mod testing;
 mod time;
@@ -44,6 +46,7 @@ mod wine;
 pub use description::Description;
 pub use fake::Fake;
 pub use grid::Grid;
+pub use host::Host;
 pub use linux::Linux;
 pub use macos::MacOs;
 pub use naps::{Draw, Naps};

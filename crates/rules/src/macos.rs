@@ -1,6 +1,7 @@
 use punctual_core::{Method, Nanos};
 
 use super::soft_hard::SoftHard;
+use super::table::Table;
 use super::units;
 use crate::description::Values;
 use crate::setting::Priority;
@@ -51,8 +52,8 @@ pub struct MacOs {
     napping: Option<Class>,
     /// Of 128.
     idle_level: u64,
-    threads: Vec<Thread>,
-    processes: Vec<Process>,
+    threads: Table<Thread>,
+    processes: Table<Process>,
     /// The timers of processes that are awake, and of those that nap.
     queues: [Queue; 2],
     /// The next interrupt of each CPU that expires a timer.
@@ -115,7 +116,7 @@ impl Options {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Thread {
     process: ProcessId,
     /// The priority that its program asked for.
@@ -209,8 +210,8 @@ impl MacOs {
                 AppNap::Tier(tier) => Some(TIERS[tier]),
             },
             idle_level: options.idle_level,
-            threads: Vec::new(),
-            processes: Vec::new(),
+            threads: Table::default(),
+            processes: Table::default(),
             queues: [others, naps].map(|others| Queue {
                 others,
                 ..Queue::default()
@@ -220,12 +221,21 @@ impl MacOs {
         }
     }
 
+    /// What is known of a thread; one that the rule has not been told of is an ordinary one.
+    fn thread(&self, thread: ThreadId) -> Thread {
+        self.threads.get(thread).copied().unwrap_or_default()
+    }
+
+    fn process(&self, process: ProcessId) -> Process {
+        self.processes.get(process).copied().unwrap_or_default()
+    }
+
     /// The class of a thread's timers if its process naps.
     fn napping(&self, thread: ThreadId) -> Option<Class> {
         let Thread {
             process, priority, ..
-        } = self.threads[thread];
-        let naps = self.processes[process].naps && priority != Some(Priority::RealTime);
+        } = self.thread(thread);
+        let naps = self.process(process).naps && priority != Some(Priority::RealTime);
         self.napping.filter(|_| naps)
     }
 
@@ -234,8 +244,8 @@ impl MacOs {
             process,
             priority,
             is_first,
-        } = self.threads[thread];
-        let is_of_app = is_first && self.processes[process].has_window;
+        } = self.thread(thread);
+        let is_of_app = is_first && self.process(process).has_window;
         self.napping(thread).unwrap_or(match priority {
             Some(Priority::RealTime) => REAL_TIME,
             Some(Priority::Background) => BACKGROUND,
@@ -411,11 +421,11 @@ impl Rule for MacOs {
 
     fn set(&mut self, thread: ThreadId, process: ProcessId, setting: Setting, _: Time) -> Answer {
         match setting {
-            Setting::Priority(priority) => self.threads[thread].priority = Some(priority),
+            Setting::Priority(priority) => self.threads.of(thread).priority = Some(priority),
             Setting::Window {
                 visible, audible, ..
             } => {
-                self.processes[process] = Process {
+                *self.processes.of(process) = Process {
                     has_window: true,
                     naps: !visible && !audible,
                 }
@@ -429,20 +439,29 @@ impl Rule for MacOs {
     /// (eclecticlight.co, 2022-03-17). That file has those of utility there too, but lets the
     /// performance controller decide otherwise, and they were seen on any core.
     fn saves_energy(&self, thread: ThreadId, _: ProcessId) -> bool {
-        self.threads[thread].priority == Some(Priority::Background)
+        self.thread(thread).priority == Some(Priority::Background)
     }
 
     /// A new thread is an ordinary one, whatever its creator is.
-    fn created(&mut self, _: ThreadId, process: ProcessId, _: Option<ThreadId>) {
-        let is_first = self.processes.len() <= process;
+    fn created(&mut self, thread: ThreadId, process: ProcessId, _: Option<ThreadId>) {
+        let is_first = self.processes.get(process).is_none();
         if is_first {
-            self.processes.resize(process + 1, Process::default());
+            self.processes.insert(process, Process::default());
         }
-        self.threads.push(Thread {
+        let new = Thread {
             process,
             priority: None,
             is_first,
-        });
+        };
+        self.threads.insert(thread, new);
+    }
+
+    fn left(&mut self, thread: ThreadId) {
+        self.threads.remove(thread);
+    }
+
+    fn ended(&mut self, process: ProcessId, _: Time) {
+        self.processes.remove(process);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::heap::Heap;
+use crate::table::Table;
 use crate::{ThreadId, Time};
 
 /// Timers with a CPU, a thread, an instant, and what else a rule wants to know
@@ -18,8 +19,8 @@ use crate::{ThreadId, Time};
 #[derive(Clone, Debug)]
 pub(super) struct PerCpu<T> {
     cpus: Vec<Queue>,
-    /// The timer of each thread.
-    armed: Vec<Option<Armed<T>>>,
+    /// The timer of each thread that has one.
+    armed: Table<Armed<T>>,
     /// How many timers have been armed so far.
     count: u64,
     /// The earliest instant, and its CPU.
@@ -79,7 +80,7 @@ impl<T> Default for PerCpu<T> {
     fn default() -> Self {
         Self {
             cpus: Vec::new(),
-            armed: Vec::new(),
+            armed: Table::default(),
             count: 0,
             next: None,
         }
@@ -92,17 +93,15 @@ impl<T: Copy> PerCpu<T> {
         if self.cpus.len() <= cpu {
             self.cpus.resize_with(cpu + 1, Queue::default);
         }
-        if self.armed.len() <= thread {
-            self.armed.resize(thread + 1, None);
-        }
-        debug_assert!(self.armed[thread].is_none(), "thread {thread} is armed");
+        debug_assert!(self.armed.get(thread).is_none(), "thread {thread} is armed");
         let nth = self.count;
         self.count += 1;
-        self.armed[thread] = Some(Armed {
+        let timer = Armed {
             cpu: cpu as u32,
             nth,
             what,
-        });
+        };
+        self.armed.insert(thread, timer);
         let queue = &mut self.cpus[cpu];
         queue.armed += 1;
         let thread = thread as u32;
@@ -114,7 +113,7 @@ impl<T: Copy> PerCpu<T> {
 
     /// Disarms the timer of a thread, if it has one here: on which CPU.
     pub(super) fn disarm(&mut self, thread: ThreadId) -> Option<usize> {
-        let timer = self.armed.get_mut(thread).and_then(Option::take)?;
+        let timer = self.armed.remove(thread)?;
         let cpu = timer.cpu as usize;
         let queue = &mut self.cpus[cpu];
         queue.armed -= 1;
@@ -122,7 +121,7 @@ impl<T: Copy> PerCpu<T> {
             let armed = &self.armed;
             let is_armed = |word| {
                 let Key { nth, thread, .. } = Key::of(word);
-                let timer = armed[thread as usize].as_ref();
+                let timer = armed.get(thread as usize);
                 timer.is_some_and(|timer| timer.nth == nth)
             };
             queue.in_order.retain(|word| is_armed(*word));
@@ -146,7 +145,7 @@ impl<T: Copy> PerCpu<T> {
     /// The timer with the earliest instant of a CPU: that, and the rest.
     pub(super) fn front(&self, cpu: usize) -> Option<(Time, T)> {
         let Key { at, thread, .. } = self.cpus.get(cpu)?.next()?;
-        let armed = self.armed[thread as usize].as_ref()?;
+        let armed = self.armed.get(thread as usize)?;
         Some((at, armed.what))
     }
 
@@ -162,14 +161,13 @@ impl<T: Copy> PerCpu<T> {
             return;
         };
         while let Some(Key { at, nth, thread }) = queue.next() {
-            let timer = &mut self.armed[thread as usize];
-            match timer {
+            match self.armed.get(thread as usize) {
                 Some(armed) if armed.nth == nth => {
                     if !is_due(at, armed.what) {
                         break;
                     }
                     each(thread as usize, at, armed.what);
-                    *timer = None;
+                    self.armed.remove(thread as usize);
                     queue.armed -= 1;
                 }
                 // It was disarmed.
@@ -186,9 +184,7 @@ impl<T: Copy> PerCpu<T> {
         let queue = &mut self.cpus[cpu];
         while queue.armed < queue.len()
             && let Some(Key { nth, thread, .. }) = queue.next()
-            && self.armed[thread as usize]
-                .as_ref()
-                .is_none_or(|armed| armed.nth != nth)
+            && (self.armed.get(thread as usize)).is_none_or(|armed| armed.nth != nth)
         {
             queue.pop();
         }

@@ -49,8 +49,10 @@ pub enum Answer {
 /// The timer behaviour of an operating system.
 ///
 /// A rule keeps the armed timers, says when the next timer interrupt is, and
-/// which timers that interrupt expires. Threads and processes are numbered
-/// from 0 in the order in which they are created.
+/// which timers that interrupt expires. Its host numbers threads and processes;
+/// of equal timers some rules take the lower number first. The memory of a rule is
+/// proportional to the most threads that there were at once, as long as it hears of
+/// those that [left](Rule::left).
 pub trait Rule: std::fmt::Debug + Send {
     /// The OS calls that block under this rule. The first is what `sleep` means.
     fn methods(&self) -> &[Method];
@@ -66,8 +68,9 @@ pub trait Rule: std::fmt::Debug + Send {
         false
     }
 
-    /// The CPU time of the requested nap, from entering the call to leaving it. `None` if this
-    /// rule knows no better than the model, for which all naps cost [the same](crate::Costs::nap).
+    /// What the nap that `request` asks for takes of the CPU, from entering the
+    /// call to leaving it; `None` if this rule knows no better than the model,
+    /// for which all naps cost the same.
     fn cpu_of(&self, _request: &Request) -> Option<Time> {
         None
     }
@@ -126,7 +129,11 @@ pub trait Rule: std::fmt::Debug + Send {
         false
     }
 
-    /// A process has ended. The timers of its threads have been disarmed.
+    /// A thread has ended, whose timer is not armed. Nothing is kept of it, and its number can be that
+    /// of another thread.
+    fn left(&mut self, _thread: ThreadId) {}
+
+    /// A process has ended, after all of its threads. Nothing is kept of it.
     fn ended(&mut self, _process: ProcessId, _now: Time) {}
 
     /// The periodic ticks of a CPU, whether they expire timers or not; `None`

@@ -3,24 +3,30 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::table::Table;
+
 /// Timers by number, each with a key; the least key comes first, and of equal
 /// keys the least number.
 ///
-/// A timer that is disarmed stays in the heap until it reaches the top. The heap is made anew when
-/// it holds more such than armed ones. The memory is thus proportional to the numbers in use.
+/// A timer that is disarmed stays in the heap until it comes up, or until the
+/// heap holds more such than armed ones and is made anew; so the memory is
+/// proportional to the most that were armed at once.
 #[derive(Clone, Debug)]
 pub struct Timers<K: Ord> {
     heap: BinaryHeap<Reverse<Entry<K>>>,
-    /// How often each timer was armed and disarmed: odd while it is armed.
-    turns: Vec<u32>,
+    /// The turn of each that is armed.
+    turns: Table<u32>,
     armed: usize,
+    /// How many have been armed so far. It begins anew after 2^32, long after what was disarmed
+    /// before has left the heap.
+    count: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry<K> {
     key: K,
     id: u32,
-    /// The turn in which it was armed.
+    /// How many were armed before it.
     turn: u32,
 }
 
@@ -28,8 +34,9 @@ impl<K: Ord> Default for Timers<K> {
     fn default() -> Self {
         Self {
             heap: BinaryHeap::new(),
-            turns: Vec::new(),
+            turns: Table::default(),
             armed: 0,
+            count: 0,
         }
     }
 }
@@ -37,11 +44,10 @@ impl<K: Ord> Default for Timers<K> {
 impl<K: Copy + Ord> Timers<K> {
     /// Arms timer number `id`, which is not armed.
     pub fn insert(&mut self, id: usize, key: K) {
-        if self.turns.len() <= id {
-            self.turns.resize(id + 1, 0);
-        }
-        debug_assert!(!self.is_armed(id), "timer {id} is armed");
-        let turn = self.next_turn(id);
+        debug_assert!(self.turns.get(id).is_none(), "timer {id} is armed");
+        let turn = self.count;
+        self.count = turn.wrapping_add(1);
+        self.turns.insert(id, turn);
         self.armed += 1;
         let id = id as u32;
         self.heap.push(Reverse(Entry { key, id, turn }));
@@ -49,15 +55,14 @@ impl<K: Copy + Ord> Timers<K> {
 
     /// Disarms timer number `id`; whether it was armed.
     pub fn remove(&mut self, id: usize) -> bool {
-        if !self.is_armed(id) {
+        if self.turns.remove(id).is_none() {
             return false;
         }
-        self.next_turn(id);
         self.armed -= 1;
         if self.heap.len() > 2 * self.armed + 16 {
             let turns = &self.turns;
             self.heap
-                .retain(|Reverse(entry)| turns[entry.id as usize] == entry.turn);
+                .retain(|Reverse(entry)| turns.get(entry.id as usize) == Some(&entry.turn));
         } else {
             self.drop_disarmed();
         }
@@ -74,7 +79,7 @@ impl<K: Copy + Ord> Timers<K> {
     pub fn pop_if(&mut self, due: impl FnOnce(K) -> bool) -> Option<(K, usize)> {
         let first = self.first().filter(|(key, _)| due(*key))?;
         self.heap.pop();
-        self.next_turn(first.1);
+        self.turns.remove(first.1);
         self.armed -= 1;
         self.drop_disarmed();
         Some(first)
@@ -84,33 +89,23 @@ impl<K: Copy + Ord> Timers<K> {
     pub fn drain(&mut self) -> Vec<(K, usize)> {
         let heap = std::mem::take(&mut self.heap);
         let turns = &mut self.turns;
-        let all = heap
-            .into_iter()
-            .filter_map(|Reverse(Entry { key, id, turn })| {
-                let now = &mut turns[id as usize];
-                (*now == turn).then(|| {
-                    *now = now.wrapping_add(1);
-                    (key, id as usize)
-                })
-            });
+        let is_armed = |Reverse(entry): Reverse<Entry<K>>| {
+            let id = entry.id as usize;
+            let is_armed = turns.get(id) == Some(&entry.turn);
+            is_armed.then_some((entry.key, id))
+        };
+        let all: Vec<_> = heap.into_iter().filter_map(is_armed).collect();
+        for (_, id) in &all {
+            turns.remove(*id);
+        }
         self.armed = 0;
-        all.collect()
-    }
-
-    fn is_armed(&self, id: usize) -> bool {
-        self.turns.get(id).is_some_and(|turn| turn % 2 == 1)
-    }
-
-    fn next_turn(&mut self, id: usize) -> u32 {
-        let turn = &mut self.turns[id];
-        *turn = turn.wrapping_add(1);
-        *turn
+        all
     }
 
     /// The first of the heap is always an armed timer.
     fn drop_disarmed(&mut self) {
         while let Some(Reverse(first)) = self.heap.peek()
-            && self.turns[first.id as usize] != first.turn
+            && self.turns.get(first.id as usize) != Some(&first.turn)
         {
             self.heap.pop();
         }

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use punctual_core::{Method, Nanos};
 
 use super::windows::BEFORE_HIGH_RESOLUTION;
@@ -25,8 +27,8 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Wine {
     host: Linux,
-    /// Whether each process asked for a resolution and has not withdrawn it.
-    has_asked: Vec<bool>,
+    /// The processes that asked for a resolution and have not withdrawn it.
+    have_asked: BTreeSet<ProcessId>,
 }
 
 /// The answer of `NtQueryTimerResolution` as the current interval.
@@ -37,15 +39,8 @@ impl Wine {
     pub fn new(host: &Options) -> Self {
         Self {
             host: Linux::new(host),
-            has_asked: Vec::new(),
+            have_asked: BTreeSet::new(),
         }
-    }
-
-    fn asked(&mut self, process: ProcessId) -> &mut bool {
-        if self.has_asked.len() <= process {
-            self.has_asked.resize(process + 1, false);
-        }
-        &mut self.has_asked[process]
     }
 }
 
@@ -113,17 +108,25 @@ impl Rule for Wine {
 
     fn set(&mut self, _: ThreadId, process: ProcessId, setting: Setting, _: Time) -> Answer {
         match setting {
-            Setting::Request { .. } => *self.asked(process) = true,
-            Setting::Release { .. } if !std::mem::take(self.asked(process)) => {
-                return Answer::Denied;
+            Setting::Request { .. } => {
+                self.have_asked.insert(process);
+                Answer::Accepted
             }
-            _ => {}
+            Setting::Release { .. } if !self.have_asked.remove(&process) => Answer::Denied,
+            _ => Answer::Accepted,
         }
-        Answer::Accepted
     }
 
     fn created(&mut self, thread: ThreadId, process: ProcessId, by: Option<ThreadId>) {
         self.host.created(thread, process, by);
+    }
+
+    fn left(&mut self, thread: ThreadId) {
+        self.host.left(thread);
+    }
+
+    fn ended(&mut self, process: ProcessId, _: Time) {
+        self.have_asked.remove(&process);
     }
 
     fn ticks(&self, cpu: usize, is_idle: bool) -> Option<Grid> {

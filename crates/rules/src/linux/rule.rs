@@ -7,6 +7,7 @@ use super::wheel::Wheel;
 use crate::per_cpu::PerCpu;
 use crate::rule::earlier;
 use crate::soft_hard::SoftHard;
+use crate::table::Table;
 use crate::{
     Answer, Expired, Grid, OsClock, ProcessId, Random, Request, Rule, Setting, ThreadId, Time, Why,
     units,
@@ -41,7 +42,7 @@ pub struct Linux {
     has_slices: bool,
     /// Whether timers of CPUs without ticks expire on the one that keeps time.
     migrates: bool,
-    tasks: Vec<Task>,
+    tasks: Table<Task>,
     hrtimers: SoftHard,
     /// Timers that are looked at in ticks: those of the wheel, and all others
     /// too without high resolution. Of one tick, in the order of arming.
@@ -78,14 +79,19 @@ impl Linux {
             is_high_resolution: options.is_high_resolution,
             has_slices: options.has_slices,
             migrates: options.migrates,
-            tasks: Vec::new(),
+            tasks: Table::default(),
             hrtimers: SoftHard::default(),
             ticked: PerCpu::default(),
         }
     }
 
+    /// What a thread carries; one that the rule has not been told of is as the first.
+    fn task(&self, thread: ThreadId) -> Task {
+        self.tasks.get(thread).copied().unwrap_or(self.first)
+    }
+
     fn slack(&self, request: &Request) -> Time {
-        let task = self.tasks[request.thread];
+        let task = self.task(request.thread);
         let length = request.due - request.now;
         match request.method {
             Method::Timerfd | Method::PosixTimer | Method::IntervalTimer => Time::ZERO,
@@ -234,19 +240,25 @@ impl Rule for Linux {
     }
 
     fn set(&mut self, thread: ThreadId, _: ProcessId, setting: Setting, _: Time) -> Answer {
+        let mut task = self.task(thread);
         match setting {
-            Setting::Slack(slack) => self.tasks[thread].set_slack(slack),
-            Setting::Priority(priority) => self.tasks[thread].set_priority(priority),
-            Setting::Nice(nice) => self.tasks[thread].set_nice(nice),
-            Setting::Policy(policy) => self.tasks[thread].set_policy(policy),
+            Setting::Slack(slack) => task.set_slack(slack),
+            Setting::Priority(priority) => task.set_priority(priority),
+            Setting::Nice(nice) => task.set_nice(nice),
+            Setting::Policy(policy) => task.set_policy(policy),
             _ => {}
         }
+        self.tasks.insert(thread, task);
         Answer::Accepted
     }
 
-    fn created(&mut self, _: ThreadId, _: ProcessId, by: Option<ThreadId>) {
-        let task = by.map_or(self.first, |by| self.tasks[by].child());
-        self.tasks.push(task);
+    fn created(&mut self, thread: ThreadId, _: ProcessId, by: Option<ThreadId>) {
+        let task = by.map_or(self.first, |by| self.task(by).child());
+        self.tasks.insert(thread, task);
+    }
+
+    fn left(&mut self, thread: ThreadId) {
+        self.tasks.remove(thread);
     }
 
     fn inherits(&self) -> bool {
@@ -264,8 +276,7 @@ impl Rule for Linux {
     }
 
     fn timer_slack(&self, thread: ThreadId) -> Option<Nanos> {
-        let task = self.tasks.get(thread).unwrap_or(&self.first);
-        Some(task.slack())
+        Some(self.task(thread).slack())
     }
 
     fn clock(&self) -> Option<OsClock> {

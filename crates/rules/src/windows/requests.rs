@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use punctual_core::Nanos;
 
 use crate::setting::{Power, Requester, Throttling};
+use crate::table::Table;
 use crate::{Answer, ProcessId};
 
 /// Requests are in units of so many nanoseconds.
@@ -22,7 +23,8 @@ pub(super) struct Requests {
     /// No request gets less than this.
     finest: Nanos,
     power: Power,
-    processes: Vec<Process>,
+    /// Those that have said anything.
+    processes: Table<Process>,
     /// How often each interval is the shortest that counts of a process, or of
     /// its drivers.
     wanted: BTreeMap<Nanos, usize>,
@@ -51,16 +53,9 @@ impl Requests {
             throttles,
             finest,
             power: Power::Mains,
-            processes: vec![],
+            processes: Table::default(),
             wanted: BTreeMap::new(),
             with_drivers: 0,
-        }
-    }
-
-    /// There is a process of this number. It inherits nothing.
-    pub(super) fn created(&mut self, process: ProcessId) {
-        if self.processes.len() <= process {
-            self.processes.resize_with(process + 1, Process::default);
         }
     }
 
@@ -71,9 +66,10 @@ impl Requests {
 
     /// Whether a process has a request of its own that counts.
     pub(super) fn is_honoured(&self, process: ProcessId) -> bool {
-        let process = &self.processes[process];
-        let is_throttled = self.throttles && process.is_throttled();
-        !process.own.is_empty() && !is_throttled
+        self.processes.get(process).is_some_and(|process| {
+            let is_throttled = self.throttles && process.is_throttled();
+            !process.own.is_empty() && !is_throttled
+        })
     }
 
     /// Whether some driver has a request.
@@ -120,10 +116,12 @@ impl Requests {
 
     /// A process has ended, and so have its requests.
     pub(super) fn ended(&mut self, process: ProcessId) -> Answer {
-        self.change(process, |process| {
+        let answer = self.change(process, |process| {
             *process = Process::default();
             Answer::Accepted
-        })
+        });
+        self.processes.remove(process);
+        answer
     }
 
     /// How the user perceives a window of the process.
@@ -136,7 +134,8 @@ impl Requests {
 
     /// Whether the user notices nothing of a process while the computer is on its battery.
     pub(super) fn is_unnoticed_on_battery(&self, process: ProcessId) -> bool {
-        self.power == Power::Battery && self.processes[process].is_unnoticed
+        let process = self.processes.get(process);
+        self.power == Power::Battery && process.is_some_and(|process| process.is_unnoticed)
     }
 
     /// The treatment that a process wants for its requests.
@@ -151,7 +150,8 @@ impl Requests {
     pub(super) fn power(&mut self, power: Power) -> Answer {
         self.power = power;
         self.wanted.clear();
-        for process in 0..self.processes.len() {
+        let all: Vec<_> = self.processes.iter().map(|(process, _)| process).collect();
+        for process in all {
             self.count(process);
         }
         Answer::Accepted
@@ -163,9 +163,10 @@ impl Requests {
         change: impl FnOnce(&mut Process) -> Answer,
     ) -> Answer {
         self.uncount(process);
-        self.with_drivers -= usize::from(!self.processes[process].of_drivers.is_empty());
-        let answer = change(&mut self.processes[process]);
-        self.with_drivers += usize::from(!self.processes[process].of_drivers.is_empty());
+        let changed = self.processes.of(process);
+        self.with_drivers -= usize::from(!changed.of_drivers.is_empty());
+        let answer = change(changed);
+        self.with_drivers += usize::from(!changed.of_drivers.is_empty());
         self.count(process);
         answer
     }
@@ -194,12 +195,12 @@ impl Requests {
                 .map(|&made| counts(made, self.power).max(self.finest));
             counted.min()
         };
-        let Process {
-            own, of_drivers, ..
-        } = &self.processes[process];
+        let Some(of) = self.processes.get(process) else {
+            return [None; 2];
+        };
         [
-            shortest(own).filter(|_| self.is_honoured(process)),
-            shortest(of_drivers),
+            shortest(&of.own).filter(|_| self.is_honoured(process)),
+            shortest(&of.of_drivers),
         ]
     }
 }
@@ -235,10 +236,8 @@ mod tests {
 
     const SHORTEST: Nanos = Nanos::from_us(500);
 
-    fn of(processes: usize, throttles: bool) -> Requests {
-        let mut requests = Requests::new(throttles, SHORTEST);
-        (0..processes).for_each(|process| requests.created(process));
-        requests
+    fn of(throttles: bool) -> Requests {
+        Requests::new(throttles, SHORTEST)
     }
 
     fn ms(ms: u64) -> Nanos {
@@ -247,7 +246,7 @@ mod tests {
 
     #[test]
     fn the_lowest_wins_and_the_next_lowest_takes_over() {
-        let mut requests = of(3, false);
+        let mut requests = of(false);
         assert_eq!(requests.shortest(), None);
         requests.request(0, ms(2), None, Own);
         requests.request(1, ms(4), None, Own);
@@ -263,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_release_needs_its_own_request() {
-        let mut requests = of(2, false);
+        let mut requests = of(false);
         requests.request(0, ms(1), None, Own);
         assert_eq!(requests.release(0, ms(2), Own), Answer::Denied);
         assert_eq!(requests.release(1, ms(1), Own), Answer::Denied);
@@ -275,7 +274,7 @@ mod tests {
 
     #[test]
     fn no_interval_is_denied_and_a_short_one_becomes_the_shortest() {
-        let mut requests = of(1, false);
+        let mut requests = of(false);
         assert_eq!(requests.request(0, Nanos::ZERO, None, Own), Answer::Denied);
         assert!(!requests.is_honoured(0));
         requests.request(0, Nanos::new(507_199), None, Own);
@@ -286,7 +285,7 @@ mod tests {
 
     #[test]
     fn on_its_battery_a_request_can_count_as_longer() {
-        let mut requests = of(2, false);
+        let mut requests = of(false);
         requests.request(0, ms(1), Some(ms(8)), Own);
         requests.power(Power::Battery);
         assert_eq!(requests.shortest(), Some(ms(8)));
@@ -299,7 +298,7 @@ mod tests {
     #[test]
     fn an_unnoticed_process_is_honoured_only_before_windows_11() {
         for throttles in [false, true] {
-            let mut requests = of(2, throttles);
+            let mut requests = of(throttles);
             requests.request(0, ms(1), None, Own);
             for (visible, audible) in [(true, true), (true, false), (false, true)] {
                 requests.window(0, visible, audible);
@@ -314,7 +313,7 @@ mod tests {
 
     #[test]
     fn a_process_can_say_itself_whether_it_is_honoured() {
-        let mut requests = of(1, true);
+        let mut requests = of(true);
         requests.request(0, ms(1), None, Own);
         requests.throttling(0, Throttling::IgnoreRequests);
         assert_eq!(requests.shortest(), None);
@@ -327,7 +326,7 @@ mod tests {
 
     #[test]
     fn a_drivers_request_counts_whoever_it_works_for() {
-        let mut requests = of(1, true);
+        let mut requests = of(true);
         requests.window(0, false, false);
         requests.request(0, ms(2), None, Driver);
         requests.request(0, ms(1), None, Own);

@@ -14,6 +14,7 @@ use super::ticks::{Class, Ticks};
 use super::tolerance;
 use crate::rule::earlier;
 use crate::setting::Priority;
+use crate::table::Table;
 use crate::{
     Answer, Expired, Grid, OsClock, ProcessId, Random, Request, Rule, Setting, ThreadId, Time,
     Timers, Why, units,
@@ -41,14 +42,11 @@ pub struct Windows {
     how: How,
     requests: Requests,
     ticks: Ticks,
-    /// The process of each thread.
-    process_of: Vec<ProcessId>,
-    /// Whether each thread is in the background.
-    is_background: Vec<bool>,
+    threads: Table<Thread>,
     /// The threads of each process.
-    threads_of: Vec<Vec<ThreadId>>,
-    /// The timer of each thread.
-    armed: Vec<Option<Armed>>,
+    threads_of: BTreeSet<(ProcessId, ThreadId)>,
+    /// The timer of each thread that has one.
+    armed: Table<Armed>,
     cpus: Vec<Cpu>,
     /// For each CPU, the timers that were armed on it and go off on another, by the instant
     /// at which they are due.
@@ -73,6 +71,12 @@ struct How {
     has_classes: bool,
     expires_where_armed: bool,
     high_resolution_late: Time,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Thread {
+    process: ProcessId,
+    is_background: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -101,16 +105,20 @@ impl Windows {
             how,
             requests: Requests::new(throttles, options.finest),
             ticks: Ticks::every(how.default_interval),
-            process_of: vec![],
-            is_background: vec![],
-            threads_of: vec![],
-            armed: vec![],
+            threads: Table::default(),
+            threads_of: BTreeSet::new(),
+            armed: Table::default(),
             cpus: vec![],
             elsewhere: vec![],
             next: vec![],
             order: Timers::default(),
             scratch: vec![],
         }
+    }
+
+    /// What is known of a thread; one that the rule has not been told of is of the first process.
+    fn thread(&self, thread: ThreadId) -> Thread {
+        self.threads.get(thread).copied().unwrap_or_default()
     }
 
     /// Which ticks look at the timers of a process, if that is settled now.
@@ -167,8 +175,9 @@ impl Windows {
 
     /// Has other ticks look at the timers of a process.
     fn reclassify(&mut self, process: ProcessId, class: Class) {
-        for &thread in &self.threads_of[process] {
-            let Some(armed) = &mut self.armed[thread] else {
+        let all = (process, ThreadId::MIN)..=(process, ThreadId::MAX);
+        for &(_, thread) in self.threads_of.range(all) {
+            let Some(armed) = self.armed.get_mut(thread) else {
                 continue;
             };
             armed.class = class;
@@ -187,7 +196,7 @@ impl Windows {
             let cpu = &mut self.cpus[number];
             cpu.move_slip(now, &self.ticks);
             for thread in cpu.drain_tolerant() {
-                if let Some(armed) = self.armed[thread] {
+                if let Some(armed) = self.armed.get(thread) {
                     cpu.insert(thread, Queue::Tolerant, armed.meeting(&self.ticks));
                 }
             }
@@ -243,7 +252,7 @@ impl Windows {
             Method::WaitableTimer => self.generation.tolerance.kept(request.tolerance),
             _ => Time::ZERO,
         };
-        let class = self.class(self.process_of[request.thread]);
+        let class = self.class(self.thread(request.thread).process);
         let mut armed = Armed {
             cpu: if self.how.expires_where_armed {
                 cpu
@@ -267,7 +276,7 @@ impl Windows {
 
     /// The timer of a thread, which is not armed any more.
     fn taken(&mut self, thread: ThreadId) -> Option<Armed> {
-        let armed = self.armed[thread].take()?;
+        let armed = self.armed.remove(thread)?;
         if let Some(elsewhere) = self.elsewhere.get_mut(armed.from) {
             elsewhere.remove(&(armed.due, thread));
         }
@@ -375,7 +384,7 @@ impl Rule for Windows {
             }
             self.elsewhere[armed.from].insert((armed.due, request.thread));
         }
-        self.armed[request.thread] = Some(armed);
+        self.armed.insert(request.thread, armed);
         self.refresh(armed.cpu);
     }
 
@@ -398,7 +407,7 @@ impl Rule for Windows {
     /// whom it will wake by them.
     fn next_wake_on(&self, cpu: usize) -> Option<Time> {
         let first = self.elsewhere.get(cpu).and_then(BTreeSet::first);
-        let armed = first.and_then(|(_, thread)| self.armed[*thread]);
+        let armed = first.and_then(|(_, thread)| self.armed.get(*thread));
         let elsewhere = armed.map(|armed| match armed.queue {
             Queue::Tolerant => armed.meeting(&self.ticks),
             _ => self.ticks.look_at(armed.class, armed.due),
@@ -420,7 +429,9 @@ impl Rule for Windows {
         };
         let mut threads = std::mem::take(&mut self.scratch);
         let is_late = queues.interrupt(now, &self.ticks, self.how.slip, random, &mut threads);
-        threads.sort_unstable_by_key(|&thread| (self.armed[thread].map(|armed| armed.due), thread));
+        threads.sort_unstable_by_key(|&thread| {
+            (self.armed.get(thread).map(|armed| armed.due), thread)
+        });
         for thread in threads.drain(..) {
             if let Some(armed) = self.taken(thread) {
                 expired.push(Expired {
@@ -455,7 +466,7 @@ impl Rule for Windows {
 
     fn set(&mut self, thread: ThreadId, process: ProcessId, setting: Setting, now: Time) -> Answer {
         if let Setting::Priority(priority) = setting {
-            self.is_background[thread] = priority == Priority::Background;
+            self.threads.of(thread).is_background = priority == Priority::Background;
         }
         self.change(process, now, |requests| match setting {
             Setting::Request {
@@ -481,14 +492,18 @@ impl Rule for Windows {
     }
 
     fn created(&mut self, thread: ThreadId, process: ProcessId, _: Option<ThreadId>) {
-        self.requests.created(process);
-        if self.threads_of.len() <= process {
-            self.threads_of.resize_with(process + 1, Vec::new);
+        let new = Thread {
+            process,
+            is_background: false,
+        };
+        self.threads.insert(thread, new);
+        self.threads_of.insert((process, thread));
+    }
+
+    fn left(&mut self, thread: ThreadId) {
+        if let Some(Thread { process, .. }) = self.threads.remove(thread) {
+            self.threads_of.remove(&(process, thread));
         }
-        self.threads_of[process].push(thread);
-        self.process_of.push(process);
-        self.is_background.push(false);
-        self.armed.push(None);
     }
 
     /// Microsoft, "Quality of Service". EcoQoS always prefers efficiency cores; here background
@@ -496,13 +511,12 @@ impl Rule for Windows {
     /// battery so do processes that are neither visible nor audible. Makers of computers may tune
     /// them, and other levels prefer either kind of core: confidence C.
     fn saves_energy(&self, thread: ThreadId, process: ProcessId) -> bool {
-        let is_eco = || self.is_background[thread];
+        let is_eco = || self.thread(thread).is_background;
         self.generation.throttles && (is_eco() || self.requests.is_unnoticed_on_battery(process))
     }
 
     fn ended(&mut self, process: ProcessId, now: Time) {
         self.change(process, now, |requests| requests.ended(process));
-        self.threads_of[process] = vec![];
     }
 
     /// With the dynamic tick, a simplification. The owner of the clock has ticks. The others, even

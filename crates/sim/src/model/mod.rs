@@ -39,6 +39,8 @@ pub struct Model {
     pub(crate) frozen: Vec<(Time, Time)>,
     pub(crate) stalls: Vec<(Time, Time)>,
     pub(crate) steal: Option<Steal>,
+    /// Its rule by plain values, if it is that of an OS.
+    description: Option<Description>,
     parameters: Parameters,
     /// How many of them are the rule's own; they come first.
     own: usize,
@@ -190,6 +192,7 @@ impl Model {
                 "the model `{name}`: `efficient={efficient}` of `cpus={cpus}` leaves no other core; make `cpus` more"
             ));
         }
+        let description = known.description(&parameters);
         Ok(Self {
             what: known.what.to_owned(),
             own: known.own,
@@ -211,11 +214,8 @@ impl Model {
             },
             idle: Arc::new(known::table(parameters.choice("idle"))),
             steal: known.steal(&parameters),
-            ..Self::plain(
-                full_name,
-                AnyRule::of(&known.description(&parameters)),
-                parameters,
-            )
+            description: Some(description),
+            ..Self::plain(full_name, AnyRule::of(&description), parameters)
         })
     }
 
@@ -358,6 +358,20 @@ impl Model {
         }
     }
 
+    /// The rule by plain values, from which another program can build it; `None` if it is that of no OS.
+    pub fn description(&self) -> Option<Description> {
+        self.description
+    }
+
+    /// The same as text, which [`Description`] reads.
+    pub fn rule_as_text(&self) -> Option<String> {
+        self.description?;
+        let model = self.name.split(',').next().unwrap_or_default();
+        let of_rule = self.parameters.iter().take(self.own + self.of_scheduler);
+        let values = of_rule.map(|(parameter, value)| format!(" {}={value}", parameter.key));
+        Some(values.fold(model.to_owned(), |text, value| text + &value))
+    }
+
     /// The parameters in force.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
@@ -427,6 +441,7 @@ impl Model {
             stalls: vec![],
             efficient: Efficient::NONE,
             steal: None,
+            description: None,
             parameters,
         }
     }

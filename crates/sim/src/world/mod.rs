@@ -15,6 +15,8 @@ mod ops;
 mod running;
 mod settings;
 mod threads;
+#[cfg(test)]
+mod witness;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -224,6 +224,7 @@ impl<'p> World<'p> {
         let thread = &mut self.threads[id];
         thread.doing = Doing::Ended;
         thread.ended = Some(Box::new(thread.cpu_use(now)));
+        self.rule.left(id);
         self.note(|_| Happened::Ended(id));
     }
 }
