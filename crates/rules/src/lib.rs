@@ -22,7 +22,6 @@ mod grid;
 pub mod heap;
 mod host;
 pub mod linux;
-/// macOS: timers coalesced by the class of the thread.
 pub mod macos;
 mod naps;
 mod os_clock;
