@@ -23,7 +23,7 @@ use crate::{
 /// - `select` (`selprocess`, bsd/kern/sys_generic.c);
 /// - a condition variable (`psynch_wait_prepare`, bsd/pthread/pthread_shims.c);
 /// - a timer of `kevent` (`filt_timerarm`, bsd/kern/kern_event.c), and `poll`, which waits as
-/// `kevent` does (confidence C);
+///   `kevent` does (confidence C);
 /// - the semaphore (osfmk/kern/sync_sema.c) of `nanosleep` and `usleep` (confidence C).
 ///
 /// An idle CPU has no tick, and a busy one has only the end of a quantum. But no Mac is alone:
