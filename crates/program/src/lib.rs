@@ -12,11 +12,10 @@ pub mod machine;
 pub mod probe;
 pub mod program;
 mod samples;
-pub mod setting;
 
 pub use lengths::Lengths;
 pub use machine::{Machine, Observations};
 pub use probe::Probe;
 pub use program::{Program, Refusal};
+pub use punctual_rules::setting::{self, Setting};
 pub use samples::{Sample, Samples};
-pub use setting::Setting;

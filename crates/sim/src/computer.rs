@@ -5,11 +5,9 @@ use std::sync::Arc;
 use punctual_core::Nanos;
 use punctual_program::machine;
 use punctual_program::machine::{ComputerUse, IdleStretches};
+use punctual_rules::{Grid, Rule, ThreadId, Time};
 
-use crate::clock::Time;
-use crate::grid::Grid;
 use crate::model::{IdleState, IdleTable, Model};
-use crate::rules::{Rule, ThreadId};
 
 /// A CPU.
 #[derive(Clone, Debug, Default)]

@@ -12,24 +12,18 @@
 
 mod clock;
 mod computer;
-mod grid;
-mod heap;
 mod machine;
 pub mod model;
-mod random;
-pub mod rules;
 mod scheduler;
 mod thread;
-mod timers;
 pub mod trace;
 mod world;
 
-pub use clock::{SimClock, Time};
-pub use grid::Grid;
+pub use clock::SimClock;
 pub use machine::SimMachine;
 pub use model::{Costs, Model};
-pub use random::Random;
-pub use timers::Timers;
+pub use punctual_rules as rules;
+pub use punctual_rules::{Grid, Random, Time, Timers};
 pub use trace::Trace;
 pub use world::Limits;
 pub use world::asking::{Doing, Hosted};

@@ -6,10 +6,9 @@ use punctual_core::Nanos;
 use punctual_program::Probe;
 use punctual_program::program::{Op, Subject};
 use punctual_program::{Machine, Observations, Program, Refusal};
+use punctual_rules::{Random, Time};
 
-use crate::clock::Time;
 use crate::model::Model;
-use crate::random::Random;
 use crate::trace::Trace;
 use crate::world::{Limits, World};
 

@@ -8,10 +8,9 @@ use punctual_program::machine::{CpuUse, Recorder, ThreadObservations};
 use punctual_program::probe::OsClock;
 use punctual_program::program::{Cursor, Op};
 use punctual_program::setting::Priority;
+use punctual_rules::{ProcessId, Time};
 
 use crate::clock::SimClock;
-use crate::clock::Time;
-use crate::rules::ProcessId;
 use crate::scheduler::{Candidate, Share};
 
 /// The state of a thread. The fields of every event come first, in as few cache lines as possible.

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use punctual_core::{Method, Nanos};
+use punctual_rules::{Ms, ProcessId, ThreadId, Time};
 
-use crate::clock::Time;
-use crate::rules::{ProcessId, ThreadId, Why, why};
+pub use punctual_rules::Explanation;
 
 /// A record of one experiment.
 #[derive(Clone, Debug, Default)]
@@ -72,21 +72,6 @@ pub enum Happened {
     Ended(ThreadId),
 }
 
-/// Why a wake happened when it did. Displays as a sentence, with instants in
-/// milliseconds since the beginning of the experiment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Explanation {
-    pub(crate) why: Why,
-    pub(crate) at: Time,
-    pub(crate) origin: Time,
-}
-
-impl fmt::Display for Explanation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        why::explain(f, self.why, self.at, self.origin)
-    }
-}
-
 /// A wake by a timer. Displays as a sentence: what the thread had asked for, and
 /// why the wake came when it did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,7 +98,7 @@ impl fmt::Display for Wake {
 
 /// An instant as explanations have it: `1594.1804 ms`.
 pub fn ms(at: Nanos) -> String {
-    format!("{} ms", why::Ms(Time::from_ns(at.as_ns())))
+    format!("{} ms", Ms(Time::from_ns(at.as_ns())))
 }
 
 /// The most events that are kept, of at most 128 bytes each; while the list grows

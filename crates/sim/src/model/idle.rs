@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use punctual_core::Nanos;
+use punctual_rules::Time;
 use serde::Deserialize;
-
-use crate::clock::Time;
 
 /// An idle state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

@@ -7,10 +7,9 @@ use serde::Deserialize;
 use super::evidence::{Compared, Part};
 use super::idle::{self, IdleTable};
 use super::parameters::{Confidence, Parameter, Parameters};
-use super::{AnyRule, Scheduling, Steal};
-use crate::clock::Time;
-use crate::rules::windows::Generation;
-use crate::rules::{Linux, MacOs, Windows, Wine};
+use super::{Scheduling, Steal, scheduling};
+use punctual_rules::windows::Generation;
+use punctual_rules::{Description, Time};
 
 /// A model by name.
 #[derive(Clone, Debug)]
@@ -74,7 +73,7 @@ impl File {
             "linux" => Of::Linux,
             "macos" => Of::MacOs,
             "wine" => Of::Wine,
-            _ => Of::Windows(Generation::named(name)),
+            _ => Of::Windows(Generation::named(name).expect("the tests build each model")),
         };
         let (own, scheduler) = match of {
             Of::Linux | Of::Wine => (&self.linux, &self.linux_scheduler[..]),
@@ -131,22 +130,17 @@ impl Known {
         found.expect("the tests look for it")
     }
 
-    pub(super) fn build(&self, parameters: &Parameters) -> AnyRule {
-        match self.of {
-            Of::Linux => AnyRule::Linux(Linux::new(parameters)),
-            Of::MacOs => AnyRule::MacOs(MacOs::new(parameters)),
-            Of::Wine => AnyRule::Wine(Wine::new(parameters)),
-            Of::Windows(generation) => {
-                AnyRule::Windows(Box::new(Windows::new(generation, parameters)))
-            }
-        }
+    /// Its rule, with these parameters.
+    pub(super) fn description(&self, parameters: &Parameters) -> Description {
+        let described = Description::read(self.name, &|key| parameters.text(key));
+        described.expect("the tests build each model")
     }
 
     pub(super) fn scheduling(&self, parameters: &Parameters) -> Scheduling {
         match self.of {
-            Of::Linux | Of::Wine => Linux::scheduling(parameters),
-            Of::MacOs => MacOs::scheduling(parameters),
-            Of::Windows(_) => Windows::scheduling(parameters),
+            Of::Linux | Of::Wine => scheduling::of_linux(parameters),
+            Of::MacOs => scheduling::of_macos(parameters),
+            Of::Windows(_) => scheduling::of_windows(parameters),
         }
     }
 

@@ -1,6 +1,8 @@
 //! How a computer shares out its CPUs.
 
-use crate::clock::Time;
+use punctual_rules::{Time, linux};
+
+use super::Parameters;
 
 /// The scheduling when there are more threads than CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,4 +105,118 @@ pub struct Boosts {
     pub in_foreground: usize,
     /// How many usual turns a turn in the foreground is.
     pub turns_in_foreground: u64,
+}
+
+/// How a Linux shares out its CPUs.
+///
+/// A slice grows with the binary logarithm of the number of
+/// CPUs, of which at most eight count (`get_update_sysctl_factor`,
+/// kernel/sched/fair.c).
+pub(super) fn of_linux(parameters: &Parameters) -> Scheduling {
+    let counted = parameters.count("cpus").min(8).ilog2();
+    let slice = parameters.length("slice").times(u64::from(1 + counted));
+    let hz = parameters.choice("hz").parse();
+    let jiffy = linux::jiffy(hz.expect("a choice of numbers"));
+    let is = |key, word| parameters.choice(key) == word;
+    let quota = Quota {
+        time: parameters.length("quota").into(),
+        period: parameters.length("quota_period").into(),
+        burst: parameters.length("quota_burst").into(),
+    };
+    Scheduling::Fair(Fair {
+        slice: slice.into(),
+        tick: is("hrtick", "off").then_some(jiffy),
+        jiffy,
+        is_cfs: is("scheduler", "cfs"),
+        parity: match parameters.choice("parity") {
+            "slice" => Parity::Slice,
+            "shortest" => Parity::Shortest,
+            _ => Parity::Off,
+        },
+        delays: is("dequeue", "delayed"),
+        forfeits: is("yields", "slice"),
+        is_lazy: is("preempt", "lazy"),
+        real_time: match parameters.choice("rt_limit") {
+            "throttled" => RealTimeLimit::Throttled,
+            "server" => RealTimeLimit::Server,
+            _ => RealTimeLimit::None,
+        },
+        quota: Some(quota).filter(|quota| quota.time > Time::ZERO),
+        has_autogroup: is("autogroup", "on"),
+    })
+}
+
+/// How macOS shares out its CPUs.
+pub(super) fn of_macos(parameters: &Parameters) -> Scheduling {
+    Scheduling::Quantum {
+        length: parameters.length("quantum").into(),
+        turns: Turns::Buckets {
+            decays: parameters.choice("decay") == "on",
+        },
+    }
+}
+
+/// How Windows shares out its CPUs.
+pub(super) fn of_windows(parameters: &Parameters) -> Scheduling {
+    let interval = Time::from(parameters.length("interval"));
+    let foreground = parameters.count("foreground");
+    // One tick. That is the next one also for a thread that runs so long after the tick that
+    // woke it, so that much less (confidence C).
+    let waking = Time::from(parameters.length("wake") + parameters.length("jitter"));
+    let tick = (interval - waking).max(Time::from_thirds(interval.as_thirds() / 2));
+    Scheduling::Quantum {
+        length: interval.times(parameters.count("quantum")),
+        turns: Turns::AtTicks(Boosts {
+            tick,
+            by_event: parameters.count("boost") as usize,
+            in_foreground: foreground as usize,
+            turns_in_foreground: match parameters.choice("quanta") {
+                "variable" => 1 + foreground,
+                _ => 1,
+            },
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Model;
+
+    fn parameters(model: &str, given: &str) -> Parameters {
+        let model = Model::parse(&[model, given].join(","));
+        model.unwrap().parameters().clone()
+    }
+
+    fn scheduling(given: &str) -> Fair {
+        match of_linux(&parameters("linux", given)) {
+            Scheduling::Fair(fair) => fair,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn slices_grow_with_the_logarithm_of_up_to_eight_cpus() {
+        for (cpus, us) in [(1, 700), (2, 1_400), (4, 2_100), (8, 2_800), (16, 2_800)] {
+            let fair = scheduling(&format!("cpus={cpus}"));
+            assert_eq!(fair.slice, Time::from_ns(1_000 * us), "{cpus} CPUs");
+            assert_eq!(fair.tick, Some(Time::from_ns(4_000_000)));
+        }
+        let fair = scheduling("slice=3ms,hz=300,cpus=1");
+        assert_eq!(fair.slice, Time::from_ns(3_000_000));
+        assert_eq!(fair.tick, Some(Time::from_thirds(10_000_000)));
+        assert_eq!(scheduling("hrtick=on").tick, None);
+    }
+
+    #[test]
+    fn macos_has_buckets_and_decay() {
+        let model = Model::parse("macos").unwrap();
+        assert_eq!(
+            of_macos(model.parameters()),
+            Scheduling::Quantum {
+                length: Time::from_ns(6_000_000),
+                turns: Turns::Buckets { decays: true },
+            }
+        );
+    }
 }

@@ -15,11 +15,10 @@ use fair::Fair;
 pub(crate) use fair::{GroupId, nice};
 use punctual_core::Reason;
 use punctual_program::setting::{Priority, Reservation};
+use punctual_rules::{ThreadId, Time};
 use quantum::Quantum;
 
-use crate::clock::Time;
 use crate::model::{Quota, Scheduling};
-use crate::rules::ThreadId;
 
 /// The facts of a thread that a scheduler needs to place it.
 #[derive(Clone, Copy, Debug)]

@@ -3,11 +3,10 @@ use std::collections::VecDeque;
 
 use punctual_core::Reason;
 use punctual_program::setting::Priority;
+use punctual_rules::{ThreadId, Time};
 
 use super::Candidate;
-use crate::clock::Time;
 use crate::model::Turns;
-use crate::rules::ThreadId;
 
 /// Priorities, and turns of a quantum among equals.
 ///

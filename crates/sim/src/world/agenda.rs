@@ -1,8 +1,7 @@
 //! The coming events, without timer interrupts.
 
-use crate::clock::Time;
-use crate::heap::Heap;
-use crate::rules::ThreadId;
+use punctual_rules::heap::Heap;
+use punctual_rules::{ThreadId, Time};
 
 /// Something that will happen. Timer interrupts come first of what happens at the same
 /// time; then these in this order, and threads in the order of their numbers.

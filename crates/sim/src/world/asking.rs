@@ -5,15 +5,13 @@ use std::sync::{Arc, LazyLock};
 use punctual_core::{Event, Limit, Method, Nanos, Tick};
 use punctual_program::program::{Op, SpawnKind};
 use punctual_program::{Program, Refusal};
+use punctual_rules::{Random, ThreadId, Time};
 
 use super::ops::Then;
 use super::{Limits, World};
 use crate::clock::SimClock;
-use crate::clock::Time;
 use crate::machine::somewhere;
 use crate::model::Model;
-use crate::random::Random;
-use crate::rules::ThreadId;
 use crate::thread::{self, Burst, Place};
 
 /// The next action of a thread of a [`Hosted`] computer.

@@ -15,6 +15,8 @@ mod ops;
 mod running;
 mod settings;
 mod threads;
+#[cfg(test)]
+mod witness;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,14 +25,13 @@ use punctual_core::crowd::Crowd;
 use punctual_core::{Nanos, Tick};
 use punctual_program::machine::ComputerUse;
 use punctual_program::{Observations, Program, Refusal};
+use punctual_rules::{Expired, ProcessId, Random, Rule, ThreadId, Time};
 
 use agenda::{Agenda, Event};
 
-use crate::clock::{Face, SimClock, Time};
+use crate::clock::{Face, SimClock};
 use crate::computer::Computer;
 use crate::model::Model;
-use crate::random::Random;
-use crate::rules::{Expired, ProcessId, Rule, ThreadId};
 use crate::scheduler::{GroupId, Scheduler};
 use crate::thread::{Burst, Place, Thread};
 use crate::trace::{Explanation, Happened, Trace};

@@ -7,11 +7,10 @@ use punctual_program::Probe;
 use punctual_program::lengths::Cycles;
 use punctual_program::probe::OsClock;
 use punctual_program::program::{Due, LoopClock, Op};
+use punctual_rules::{Request, ThreadId, Time};
 
 use super::World;
-use crate::clock::SimClock;
-use crate::clock::Time;
-use crate::rules::{Request, ThreadId};
+use crate::clock::{SimClock, instant};
 use crate::thread::{Burst, Doing, Place, Thread, Waiting};
 use crate::trace::Happened;
 
@@ -379,7 +378,7 @@ impl<'p> World<'p> {
         let each = self.costs.yielding + self.face.read;
         let waiting = self.threads[id].waiting.as_ref();
         let end = waiting.map(|waiting| waiting.wait.goal().deadline - Crowd::KEEPS);
-        let alone = end.map_or(Time::ZERO, |end| self.next().min(end.into()) - self.now);
+        let alone = end.map_or(Time::ZERO, |end| self.next().min(instant(end)) - self.now);
         if alone > each.times(2) && !self.scheduler.is_crowded(self.threads[id].cpu) {
             let until = self.now + alone;
             self.threads[id].doing = Doing::Offering(self.face.show(until));
@@ -443,7 +442,7 @@ impl<'p> World<'p> {
         }
         let (yielding, read) = (self.costs.yielding, self.face.read);
         let deadline = waiting.wait.goal().deadline;
-        let (each, until) = (yielding + read, self.next().min(deadline.into()));
+        let (each, until) = (yielding + read, self.next().min(instant(deadline)));
         let most = (until - self.now - Time::from_thirds(1)).div(each);
         // Beyond the limit of steps it is refused where they are taken one by one.
         let steps = self.limits.steps.saturating_sub(self.steps);
@@ -492,7 +491,7 @@ impl<'p> World<'p> {
     ) -> Then {
         let due = match limit {
             Limit::For(length) => self.now + length.into(),
-            Limit::Until(instant) => Time::from(instant).max(self.now),
+            Limit::Until(until) => instant(until).max(self.now),
         };
         let mut method = self.model.resolve(method).unwrap_or(method);
         if method == Method::SlacklessFutex && self.keeps_slack(id) {

@@ -1,12 +1,11 @@
 //! From asleep to running, and back.
 
 use punctual_core::Reason;
+use punctual_rules::{ProcessId, ThreadId, Time};
 
 use super::World;
 use super::agenda::Event;
-use crate::clock::Time;
 use crate::model::{Fair, Scheduling, Turns};
-use crate::rules::{ProcessId, ThreadId};
 use crate::scheduler::{Candidate, Scheduler, Woken};
 use crate::thread::{Burst, Doing, Place, Thread};
 use crate::trace::Happened;

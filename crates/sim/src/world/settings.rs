@@ -5,12 +5,11 @@ use std::collections::btree_map::Entry;
 use punctual_core::Nanos;
 use punctual_program::Setting;
 use punctual_program::setting::{Policy, Priority};
+use punctual_rules::{Answer, ProcessId, ThreadId, Time};
 
 use super::ops::Then;
 use super::{OwnGroup, World};
-use crate::clock::Time;
 use crate::model::Quota;
-use crate::rules::{Answer, ProcessId, ThreadId};
 use crate::scheduler::{self, nice};
 use crate::thread::Burst;
 

@@ -8,11 +8,10 @@ use punctual_program::lengths::Draws;
 use punctual_program::machine::Recorder;
 use punctual_program::program::{Cursor, Op, SpawnKind, Subject};
 use punctual_program::setting::Priority;
+use punctual_rules::{ThreadId, Time};
 
 use super::World;
 use super::agenda;
-use crate::clock::Time;
-use crate::rules::ThreadId;
 use crate::scheduler::{Policy, Share};
 use crate::thread::{Burst, Doing, Place, Thread};
 use crate::trace::{Happened, ThreadInfo};
@@ -46,7 +45,7 @@ impl<'p> World<'p> {
             self.groups.push(group);
         }
         self.processes[process].push(id);
-        self.rule.created(id, process, by);
+        self.rule.created(id, process, by.map(|(by, _)| by));
         let parent = by.filter(|_| self.rule.inherits());
         let pinned = parent.and_then(|(by, _)| self.threads[by].pinned);
         let mut share = parent.map_or(Share::default(), |(by, _)| self.threads[by].share);
@@ -225,6 +224,7 @@ impl<'p> World<'p> {
         let thread = &mut self.threads[id];
         thread.doing = Doing::Ended;
         thread.ended = Some(Box::new(thread.cpu_use(now)));
+        self.rule.left(id);
         self.note(|_| Happened::Ended(id));
     }
 }

@@ -6,3 +6,4 @@ mod hosted;
 mod machine;
 mod policies;
 mod properties;
+mod windows;

@@ -1,9 +1,8 @@
 //! The migration of threads between CPUs.
 
 use super::{Entity, Fair};
-use crate::clock::Time;
-use crate::rules::ThreadId;
 use crate::scheduler::Policy;
+use punctual_rules::{ThreadId, Time};
 
 /// How long a CPU keeps one thread more than another, so that three hogs have two thirds of two
 /// CPUs each. A busy CPU looks every 32 ms, 16 times as many ms as there are CPUs in a pair. It

@@ -1,12 +1,11 @@
 //! `SCHED_DEADLINE`: reserved CPU time, as a constant bandwidth server grants it.
 
 use punctual_program::setting::Reservation;
+use punctual_rules::{ThreadId, Time};
 
 use super::Fair;
 use super::entity::Entity;
-use crate::clock::Time;
 use crate::model::RealTimeLimit;
-use crate::rules::ThreadId;
 use crate::scheduler::Policy;
 
 /// The share of a CPU that all reservations may have, in 1,048,576ths: `sched_rt_runtime_us` of

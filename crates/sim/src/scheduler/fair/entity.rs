@@ -1,9 +1,9 @@
 //! The competitors, in virtual time.
 
 use punctual_program::setting::Priority;
+use punctual_rules::Time;
 
 use super::GroupId;
-use crate::clock::Time;
 use crate::scheduler::{Candidate, Policy};
 
 /// The state of a thread, or of a group on a CPU, in virtual time that is the queue's own.

@@ -32,10 +32,9 @@ use real_time::RealTime;
 use tree::ROOT;
 
 use super::{Candidate, Policy, Woken};
-use crate::clock::Time;
 use crate::model::{Fair as Rules, Parity, Quota};
-use crate::rules::ThreadId;
 use punctual_program::setting::Priority;
+use punctual_rules::{ThreadId, Time};
 
 /// Linux's fair scheduler: since 6.6 EEVDF, earliest eligible virtual deadline first; before that CFS.
 ///

@@ -4,9 +4,8 @@ use std::collections::VecDeque;
 
 use super::entity::{Entity, FAR, NICE_0, virtual_time, weighted};
 use super::{CFS_LATENCY, Fair};
-use crate::clock::Time;
 use crate::model::Parity;
-use crate::rules::ThreadId;
+use punctual_rules::{ThreadId, Time};
 
 /// A competitor in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,8 +1,8 @@
 //! Quotas of CPU time: `cpu.max` of control groups (`CONFIG_CFS_BANDWIDTH`).
 
 use super::entity::NICE_0;
-use crate::clock::Time;
 use crate::model::Quota;
+use punctual_rules::Time;
 
 /// A group of threads; 0 is that of all.
 pub(crate) type GroupId = usize;

@@ -1,10 +1,9 @@
 //! Real-time threads: who of them is first, and what keeps them from all of a CPU.
 
 use super::Fair;
-use crate::clock::Time;
 use crate::model::RealTimeLimit;
-use crate::rules::ThreadId;
 use crate::scheduler::Policy;
+use punctual_rules::{ThreadId, Time};
 
 /// The turn of a `SCHED_RR` thread (`RR_TIMESLICE`, include/linux/sched/rt.h).
 const TURN: Time = Time::from_ns(100_000_000);

@@ -4,7 +4,7 @@ use super::entity::weighted;
 use super::queue::{Member, Queue};
 use super::{Entity, Fair, GroupId};
 use crate::model::Quota;
-use crate::rules::ThreadId;
+use punctual_rules::ThreadId;
 
 /// Around all others, and never with a quota: its queues are those of the CPUs.
 pub(super) const ROOT: GroupId = 0;

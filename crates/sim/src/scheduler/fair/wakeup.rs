@@ -3,9 +3,8 @@
 use super::entity::virtual_time;
 use super::queue::Member;
 use super::{Candidate, Fair, Policy, Woken};
-use crate::clock::Time;
 use crate::model::Parity;
-use crate::rules::ThreadId;
+use punctual_rules::{ThreadId, Time};
 
 impl Fair {
     pub(in crate::scheduler) fn woken(&mut self, candidate: Candidate) -> Woken {

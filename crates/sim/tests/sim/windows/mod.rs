@@ -1,0 +1,4 @@
+//! The rule of Windows with the parameters of its models.
+
+mod behaviour;
+mod os;
