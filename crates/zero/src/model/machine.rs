@@ -89,7 +89,7 @@ fn with_lines(
         let line = lines.iter().find(|line| (line.from, line.to) == pair);
         line.map_or(taken.median, |line| line.taken_ns.median)
     };
-    machine.with_matrix(Matrix::between(calibration.cpus, between)?)
+    Ok(machine.with_matrix(Matrix::between(calibration.cpus, between)?))
 }
 
 /// What a take costs besides what the simulated pool does: what a policy computes
