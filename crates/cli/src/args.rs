@@ -14,6 +14,7 @@ use crate::compare::{self, CompareArgs};
 use crate::completions::{self, CompletionsArgs};
 use crate::doctor::{self, DoctorArgs};
 use crate::exec::{self, ExecArgs};
+use crate::import::{self, ImportArgs};
 use crate::measure::{self, MeasureArgs};
 use crate::report::{self, ReportArgs};
 use crate::resolution::{self, ResolutionArgs};
@@ -45,6 +46,7 @@ Start with doctor. A command for each question:
   punctual watch            Is this computer noisy now, and what disturbs it?
   punctual measure          What do its clocks, timers and scheduler do?
   punctual compare A B      What did an update or another computer change?
+  punctual import LOG       How late are the waits in a log of another program?
   punctual report           All of that as one page to mail or keep?
   punctual bench --on windows-10-2004
                             How would my waits do on another OS?
@@ -80,6 +82,10 @@ pub(crate) enum Command {
     /// Write one HTML file with answers, figures and tables: of Runs, or of a quick set of everything (about a minute)
     #[command(long_about = report::ABOUT, after_long_help = report::AFTER)]
     Report(ReportArgs),
+
+    /// Read logs of other programs: cyclictest, frame logs, strace, perf, HdrHistogram, CSV
+    #[command(long_about = import::ABOUT, after_long_help = import::AFTER)]
+    Import(Box<ImportArgs>),
 
     /// Run a scenario, a whole computer with its programs, under the timer rules of each OS, in virtual time
     #[command(long_about = simulate::ABOUT, after_long_help = simulate::after())]

@@ -39,7 +39,7 @@ fn show(args: &DoctorArgs, file: &Path) -> Result<Done> {
     ];
     refuse(given, "beside a file, which is shown as it is")?;
     let name = files::name(file);
-    let run = Run::<Measurement>::from_json(&files::text(file, files::LONGEST)?)
+    let run = Run::<Measurement>::from_json(&files::run(file)?)
         .map_err(|why| anyhow!("{name}: {why}"))?;
     if run.beside.doctor.is_none() {
         bail!("{name} is a Run of another command than doctor; punctual report {name} shows it");

@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
+use punctual_import::Hints;
 use punctual_record::visible;
 use punctual_report::Figure;
 use tempfile::NamedTempFile;
@@ -275,9 +276,43 @@ fn take_after(file: &File, before: &Metadata) -> std::io::Result<()> {
 /// More than any Run with all its samples; some devices have no end.
 pub(crate) const LONGEST: u64 = 1 << 30;
 
-/// The text of an input, without a byte order mark. Standard input can be read
-/// once. No [`Target`] that is made afterwards replaces the input.
+/// The text of an input, without a byte order mark, as [`bytes`] reads it.
 pub(crate) fn text(path: &Path, longest: u64) -> Result<String> {
+    let name = name(path);
+    let text = String::from_utf8(bytes(path, longest)?)
+        .map_err(|_| anyhow!("cannot read {name}: it is not UTF-8, so it is no text"))?;
+    match text.strip_prefix('\u{feff}') {
+        Some(text) => Ok(text.to_owned()),
+        None => Ok(text),
+    }
+}
+
+/// The text of a Run file, or of the Run that a log of another program becomes.
+///
+/// # Errors
+/// As [`text`], or it is neither.
+pub(crate) fn run(path: &Path) -> Result<String> {
+    let name = name(path);
+    let bytes = bytes(path, LONGEST)?;
+    let begin = String::from_utf8_lossy(&bytes[..bytes.len().min(512)]);
+    if begin
+        .trim_start_matches('\u{feff}')
+        .trim_start()
+        .starts_with('{')
+        && begin.contains("\"schema\"")
+    {
+        return String::from_utf8(bytes)
+            .map(|text| text.trim_start_matches('\u{feff}').to_owned())
+            .map_err(|_| anyhow!("cannot read {name}: it is not UTF-8, so it is no text"));
+    }
+    let run =
+        punctual_import::read(&bytes, &Hints::default()).map_err(|why| anyhow!("{name}: {why}"))?;
+    Ok(run.to_json())
+}
+
+/// The bytes of an input. Standard input can be read once. No [`Target`] that is made afterwards
+/// replaces the input.
+pub(crate) fn bytes(path: &Path, longest: u64) -> Result<Vec<u8>> {
     static STDIN_IS_READ: AtomicBool = AtomicBool::new(false);
     let name = name(path);
     let failed = || format!("cannot read {name}");
@@ -296,12 +331,7 @@ pub(crate) fn text(path: &Path, longest: u64) -> Result<String> {
     if read.with_context(failed)? as u64 > longest {
         bail!("{name}: it is longer than {} MiB", longest >> 20);
     }
-    let text = String::from_utf8(bytes)
-        .map_err(|_| anyhow!("cannot read {name}: it is not UTF-8, so it is no text"))?;
-    match text.strip_prefix('\u{feff}') {
-        Some(text) => Ok(text.to_owned()),
-        None => Ok(text),
-    }
+    Ok(bytes)
 }
 
 /// The name of an input.

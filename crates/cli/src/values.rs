@@ -1,5 +1,6 @@
 //! How values on the command line are read that several commands take.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::RangeBounds;
 use std::path::Path;
@@ -10,7 +11,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use punctual_core::{Lateness, Nanos};
 use punctual_lab::replay;
 use punctual_record::experiment::{Crowd, Naps};
-use punctual_record::{Measurement, OfExperiment, Run, visible};
+use punctual_record::{Logged, Measurement, OfExperiment, Run, visible};
 use punctual_report::prose;
 use punctual_sim::Model;
 
@@ -232,13 +233,13 @@ fn recorded(name: &str, parameters: &str) -> Result<Model> {
         }
     }
     let file = file.ok_or_else(|| anyhow!("`{name}` names no file: {SYNTAX}"))?;
-    let text = files::text(Path::new(file), files::LONGEST)?;
+    let text = files::run(Path::new(file))?;
     let run = Run::from_json(&text).map_err(|why| anyhow!("{file}: {why}"))?;
     let has_naps = run.results.iter().any(is_of_naps);
     let model = if subject.is_none() && has_naps {
         replay::model(name, &run).map_err(|why| anyhow!(why))
     } else {
-        lateness(name, &run, subject.unwrap_or("system"))
+        lateness(name, &run, subject.unwrap_or(usual_subject(&run)))
     };
     let model = model.with_context(|| format!("cannot replay {file}"))?;
     Ok(if run.machine.os == SIMULATED {
@@ -252,16 +253,49 @@ fn is_of_naps(measurement: &Measurement) -> bool {
     Naps::of(measurement).is_some()
 }
 
+/// What is replayed where nothing is named: of a log its first waits.
+fn usual_subject(run: &Run) -> &str {
+    match (&run.beside.imported, run.results.first()) {
+        (Some(_), Some(first)) => &first.subject,
+        _ => "system",
+    }
+}
+
+/// As many values as a histogram of a log is replayed with at most.
+const FROM_BINS: u64 = 100_000;
+
+/// How late the waits of a measurement were: each, or of a log with bins as many as show how they are
+/// distributed.
+fn late_values(m: &Measurement) -> Option<Cow<'_, [i64]>> {
+    if !m.samples_late_ns.is_empty() {
+        return Some(Cow::from(&m.samples_late_ns));
+    }
+    Logged::of(m)
+        .filter(|_| m.late_ns.n > 0)?
+        .values(FROM_BINS)
+        .map(Cow::from)
+}
+
 /// A model whose naps are as late as the waits of a subject. The subject makes one OS call for
 /// each, so that its lateness is the overshoot of a nap.
 fn lateness(name: &str, run: &Run, subject: &str) -> Result<Model> {
-    let measurements = || run.results.iter().filter(|m| !m.samples_late_ns.is_empty());
-    let overshoots: Vec<Lateness> = measurements()
-        .filter(|m| m.subject == subject)
-        .flat_map(|m| m.samples_late_ns.iter().copied().map(Lateness::new))
+    let all: Vec<(&str, Cow<'_, [i64]>)> = (run.results.iter())
+        .filter_map(|m| Some((m.subject.as_str(), late_values(m)?)))
+        .collect();
+    let chosen = all.iter().filter(|(of, _)| *of == subject);
+    let overshoots: Vec<Lateness> = chosen
+        .flat_map(|(_, late)| late.iter().copied().map(Lateness::new))
         .collect();
     if overshoots.is_empty() {
-        let subjects: BTreeSet<&str> = measurements().map(|m| m.subject.as_str()).collect();
+        let named = run.results.iter().filter(|m| m.subject == subject);
+        if let Some(beyond) = named.filter_map(Logged::of).find_map(|log| log.beyond) {
+            bail!(
+                "{} of the waits of `{subject}` lie beyond its histogram, so how late they were is not known; log them \
+                 with a longer one (cyclictest -h)",
+                beyond.n
+            );
+        }
+        let subjects: BTreeSet<&str> = all.iter().map(|(subject, _)| *subject).collect();
         let others = match subjects.is_empty() {
             true => "nobody".to_owned(),
             false => prose::list(subjects),

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::disturbance::CpuQuota;
 use crate::findings::Verdict;
 use crate::late::{Mode, percentile};
+use crate::logged::{Logged, LoggedKind};
 
 /// One experiment each. Files name them by the tag `experiment`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,6 +50,8 @@ pub enum Experiment {
     Watch(Box<Watch>),
     /// Waits beside what the timer rule in force predicts.
     Doctor(Doctor),
+    /// Waits or frames that another program logged.
+    Log(Box<Logged>),
 }
 
 /// A default that was never measured: nothing of any clock.
@@ -682,6 +685,10 @@ impl Experiment {
             Self::Scenario(of) => of.at.params(),
             Self::ScenarioComputer(of) => of.at.params(),
             Self::Watch(of) => json!({ "period_ns": of.period_ns }),
+            Self::Log(of) => match of.period_ns {
+                Some(period_ns) => json!({ "of": of.of, "period_ns": period_ns }),
+                None => json!({ "of": of.of }),
+            },
         };
         match params {
             Value::Object(params) => params.into_iter().collect(),
@@ -697,6 +704,18 @@ impl Experiment {
     /// The machine, where it is one of several that a scenario ran on.
     pub fn on(&self) -> Option<&str> {
         self.phase().map(|at| at.on.as_str())
+    }
+
+    /// Whether this log is of the same thing as that watch: both have the lateness of deadlines at a
+    /// rate. A log that does not say its rate is beside a watch of any.
+    pub fn is_log_like(&self, watch: &Self) -> bool {
+        match (self, watch) {
+            (Self::Log(log), Self::Watch(watch)) => {
+                let is_at = |period_ns| period_ns == watch.period_ns;
+                log.of == LoggedKind::Deadlines && !log.is_part && log.period_ns.is_none_or(is_at)
+            }
+            _ => false,
+        }
     }
 
     /// Where in a scenario it was measured.
@@ -800,4 +819,5 @@ of_experiment! {
     "scenario-computer": ScenarioComputer(ScenarioComputer),
     "watch": Watch(Watch),
     "doctor": Doctor(Doctor),
+    "log": Log(Logged),
 }

@@ -106,7 +106,7 @@ impl Histogram {
         }
         let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
         let percentile = |thousandths: u64| {
-            has_percentile(n, thousandths).then(|| {
+            has_percentile(n, thousandths * 10).then(|| {
                 let upper = self.counts.value_at_quantile(thousandths as f64 / 1_000.0);
                 signed(upper.clamp(self.min, self.max))
             })

@@ -110,13 +110,13 @@ pub(crate) fn mean(samples: &[i64], cap: i64) -> f64 {
 }
 
 /// Whether ten of `n` samples lie above the percentile.
-pub(crate) fn has_percentile(n: u64, thousandths: u64) -> bool {
-    n.saturating_mul(1_000 - thousandths) >= 10_000
+pub(crate) fn has_percentile(n: u64, ten_thousandths: u64) -> bool {
+    n.saturating_mul(10_000 - ten_thousandths) >= 100_000
 }
 
 /// The nearest-rank percentile, where enough samples lie above it.
 pub fn percentile<T: Copy>(sorted: &[T], thousandths: usize) -> Option<T> {
-    has_percentile(sorted.len() as u64, thousandths as u64)
+    has_percentile(sorted.len() as u64, thousandths as u64 * 10)
         .then(|| nearest_rank(sorted, thousandths))
         .flatten()
 }

@@ -27,6 +27,7 @@ mod histogram;
 mod interval;
 mod late;
 mod learned;
+mod logged;
 mod not_done;
 pub mod published;
 mod punctuality;
@@ -51,6 +52,7 @@ pub use histogram::{Histogram, steps_up_to};
 pub use interval::Interval;
 pub use late::{CAP_NS, Late, Mode, median, modes, nearest_rank, percentile};
 pub use learned::{Estimate, Learned, LearnedCall, LearnedClass};
+pub use logged::{Beyond, Binned, Imported, Logged, LoggedKind, Stated};
 pub use not_done::NotDone;
 pub use punctuality::Punctuality;
 #[cfg(feature = "schema")]

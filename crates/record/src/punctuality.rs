@@ -1,6 +1,7 @@
 //! How punctually deadlines were served, missed ones included.
 
 use crate::experiment::{Cause, Experiment, OfExperiment as _, Watch};
+use crate::logged::{Logged, LoggedKind};
 use crate::run::Measurement;
 
 /// All deadlines that fell due, and how many of them were later than a length.
@@ -12,10 +13,13 @@ use crate::run::Measurement;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Punctuality {
     due: u64,
-    missed: u64,
+    /// `None` of a log, which does not say it.
+    missed: Option<u64>,
     hiccups: Option<u64>,
     /// Lateness and how many deadlines had it, in rising order; `None` where a file has not kept it.
     late: Option<Vec<(i64, u64)>>,
+    /// Lateness greater than this is not told apart.
+    told_up_to: Option<u64>,
 }
 
 impl Punctuality {
@@ -32,13 +36,15 @@ impl Punctuality {
         let watch = Watch::of(m);
         let missed_among_late = watch.is_some_and(|watch| watch.waits.is_some());
         let unknown = if missed_among_late { 0 } else { m.missed };
-        let late = match watch {
-            Some(watch) => known(
-                watch
-                    .histogram_late_ns
-                    .iter()
-                    .map(|&(ns, n)| (signed(ns), n)),
-            ),
+        let log = Logged::of(m);
+        let bins = watch.map(|watch| &watch.histogram_late_ns);
+        let bins = bins.or(log.map(|log| &log.histogram_ns));
+        let beyond = log.and_then(|log| log.beyond);
+        let late = match bins.filter(|bins| !bins.is_empty() || watch.is_some()) {
+            Some(bins) => {
+                let bins = bins.iter().map(|&(ns, n)| (signed(ns), n));
+                known(bins.chain(beyond.map(|beyond| (i64::MAX, beyond.n))))
+            }
             None => known(m.samples_late_ns.iter().map(|ns| (*ns, 1))),
         };
         let counted = |late: &Vec<(i64, u64)>| {
@@ -54,9 +60,10 @@ impl Punctuality {
         }
         Self {
             due: m.late_ns.n.saturating_add(unknown),
-            missed: m.missed,
+            missed: log.is_none().then_some(m.missed),
             hiccups: watch.map(Watch::hiccups),
             late,
+            told_up_to: beyond.map(|beyond| beyond.above_ns),
         }
     }
 
@@ -64,12 +71,13 @@ impl Punctuality {
         let late = self.late.zip(other.late);
         Self {
             due: self.due.saturating_add(other.due),
-            missed: self.missed.saturating_add(other.missed),
+            missed: (self.missed.zip(other.missed)).map(|(a, b)| a.saturating_add(b)),
             hiccups: self
                 .hiccups
                 .zip(other.hiccups)
                 .map(|(a, b)| a.saturating_add(b)),
             late: late.map(|(a, b)| known(a.into_iter().chain(b))),
+            told_up_to: self.told_up_to.into_iter().chain(other.told_up_to).min(),
         }
     }
 
@@ -78,8 +86,8 @@ impl Punctuality {
         self.due
     }
 
-    /// Deadlines that were missed.
-    pub fn missed(&self) -> u64 {
+    /// Those that were missed; `None` of a log, which does not say it.
+    pub fn missed(&self) -> Option<u64> {
         self.missed
     }
 
@@ -89,11 +97,14 @@ impl Punctuality {
     }
 
     /// Deadlines that were later than `ns` nanoseconds; `None` where the file has not kept how late
-    /// each was. A missed deadline counts as later where the file does not say how late it was.
+    /// each was, or has no lateness as great as that. A missed deadline counts as later where the file does not say how late it was.
     ///
     /// The lateness of a watch is counted in bins of three digits. A deadline that was earlier
     /// than `ns` by less than 0.1 % may therefore be counted too.
     pub fn later_than(&self, ns: u64) -> Option<u64> {
+        if self.told_up_to.is_some_and(|told_up_to| ns > told_up_to) {
+            return None;
+        }
         let late = self.late.as_ref()?;
         let first = late.partition_point(|(late_ns, _)| *late_ns <= signed(ns));
         Some(late[first..].iter().map(|(_, n)| n).sum())
@@ -134,7 +145,8 @@ fn has_deadlines(experiment: &Experiment) -> bool {
         experiment,
         Experiment::Watch(_) | Experiment::Scenario(_) | Experiment::Regimes(_)
     );
-    at_a_rate || experiment.period_ns().is_some()
+    let is_log = matches!(experiment, Experiment::Log(log) if log.of == LoggedKind::Deadlines);
+    at_a_rate || is_log || experiment.period_ns().is_some()
 }
 
 fn known(counts: impl Iterator<Item = (i64, u64)>) -> Vec<(i64, u64)> {
@@ -182,7 +194,10 @@ mod tests {
     fn missed_deadlines_of_a_watch_are_among_its_lateness() {
         let m = watch(Some(60), &[(50, 60), (1_000, 20), (2_000, 20)], 40);
         let all = Punctuality::of(&[&m]).unwrap();
-        assert_eq!((all.due(), all.missed(), all.hiccups()), (100, 40, Some(7)));
+        assert_eq!(
+            (all.due(), all.missed(), all.hiccups()),
+            (100, Some(40), Some(7))
+        );
         let later = [49, 50, 999, 1_000, 2_000].map(|ns| all.later_than(ns).unwrap());
         assert_eq!(later, [100, 40, 40, 20, 0]);
         assert_eq!(all.share(40), 0.4);
@@ -215,7 +230,10 @@ mod tests {
         };
         let all = pace(&[10, -5, 30, 20], &[10, -5, 30, 20]);
         let both = Punctuality::of(&[&all, &all]).unwrap();
-        assert_eq!((both.due(), both.missed(), both.hiccups()), (12, 4, None));
+        assert_eq!(
+            (both.due(), both.missed(), both.hiccups()),
+            (12, Some(4), None)
+        );
         assert_eq!(both.later_than(15), Some(8));
         let dropped = Punctuality::of(&[&pace(&[10], &[])]).unwrap();
         assert_eq!((dropped.due(), dropped.later_than(15)), (3, None));

@@ -14,6 +14,7 @@ use crate::findings::Expectation;
 use crate::interval::Interval;
 use crate::late::Late;
 use crate::learned::Learned;
+use crate::logged::Imported;
 use crate::scenario::{ModelFacts, ScenarioFacts};
 use crate::situation::HostFacts;
 use crate::visible::{is_visible, visible, visible_lines};
@@ -84,6 +85,9 @@ pub struct Findings {
     /// The diagnosis of `punctual doctor`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doctor: Option<Diagnosis>,
+    /// The log of another program that it was made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
     /// The CPU that was measured on, if it was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<usize>,

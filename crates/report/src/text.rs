@@ -101,7 +101,7 @@ pub const NO_RESULTS: &str = "This run has no results.\n";
 
 impl Report for Measurement {
     fn head(run: &Run) -> String {
-        if run.beside.doctor.is_some() {
+        if run.beside.doctor.is_some() || run.beside.imported.is_some() {
             return head(run);
         }
         let of_a_scenario = scenario::header(run).filter(|_| scenario::is_alone(run));
@@ -133,6 +133,7 @@ impl Report for Measurement {
                 Experiment::Gap(_) => tables::gap(&rows(group)),
                 Experiment::Scenario(_) | Experiment::ScenarioComputer(_) => scenarios(run, &group),
                 Experiment::Watch(_) => tables::watch(&rows(group)),
+                Experiment::Log(_) => tables::log(&rows(group)),
                 // The diagnosis has told of it.
                 Experiment::Doctor(_) => vec![],
             });

@@ -119,13 +119,22 @@ pub fn machine_facts(machine: &Machine) -> MachineFacts {
         let key = quantity.key().replace('-', "_") + unit;
         (key, Value::from(figure.value))
     });
-    let mean = matrix.map(|matrix| ("matrix_mean_ns".to_owned(), matrix.mean_ns().into()));
+    let of_matrix = matrix.into_iter().flat_map(|matrix| {
+        let (from, to, ns) = matrix.slowest();
+        let facts: [(&str, Value); 4] = [
+            ("matrix_cpus", matrix.cpus().into()),
+            ("matrix_mean_ns", matrix.mean_ns().into()),
+            ("matrix_slowest_ns", ns.into()),
+            ("matrix_slowest_pair", vec![from, to].into()),
+        ];
+        facts.map(|(key, value)| (key.to_owned(), value))
+    });
     MachineFacts {
         name: machine.name.to_string(),
         os: format!("simulated: {}", machine.what),
         clock: "virtual time".to_owned(),
         cpu_time: "exact".to_owned(),
-        other: figures.chain(mean).collect(),
+        other: figures.chain(of_matrix).collect(),
         ..MachineFacts::default()
     }
 }
@@ -333,8 +342,12 @@ mod tests {
         assert_eq!(facts["same_core_ns"], 5.0);
         assert!(!facts.contains_key("matrix_mean_ns"));
         let matrix = Matrix::between(32, |_, _| 40.0).unwrap();
-        let facts = machine_facts(&machine.with_matrix(matrix).unwrap()).other;
+        let facts = machine_facts(&machine.with_matrix(matrix)).other;
         assert_eq!(facts["matrix_mean_ns"], 40.0);
+        assert_eq!(
+            (&facts["matrix_cpus"], &facts["matrix_slowest_pair"]),
+            (&32.into(), &vec![0, 1].into())
+        );
         assert_eq!(facts["zero_ns"], 200.0);
         assert!(!facts.keys().any(|key| key.starts_with("same_")));
     }

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
             "there is nothing to compare; give one or more Run files, as `punctual bench --json FILE` writes them"
         );
     }
-    let texts = (args.files.iter()).map(|file| files::text(file, files::LONGEST));
+    let texts = (args.files.iter()).map(|file| files::run(file));
     let texts: Vec<String> = texts.collect::<Result<_>>()?;
     let runs = args.files.iter().zip(&texts).map(|(file, text)| {
         let name = files::name(file);
@@ -100,7 +100,8 @@ fn is_beside_published(row: &Row) -> bool {
 pub(crate) const ABOUT: &str = "\
 Set Runs side by side: machines, versions or settings, with intervals.
 
-Takes the files that `--json` of bench, measure, watch, simulate and zero writes. What has the same experiment, subject \
+Takes the files that `--json` of bench, measure, watch, simulate and zero writes, and logs of other programs (punctual import): \
+one of cyclictest stands beside a watch. What has the same experiment, subject \
 and parameters stands in one row, with the ratio to the first file's. With --published, what others have measured of \
 the same stands beneath it; a single file is then compared with that alone.";
 
@@ -229,6 +230,13 @@ impl RunRow for AnyRow {
 
     fn params(&self) -> BTreeMap<String, Value> {
         either!(self, params)
+    }
+
+    fn stands_beside(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Wait(row), Self::Wait(other)) => row.stands_beside(other),
+            _ => false,
+        }
     }
 
     fn on(&self) -> Option<&str> {

@@ -213,9 +213,7 @@ fn machine(args: &SimulateArgs) -> Result<Machine> {
     let name = files::name(file);
     let text = files::text(file, files::LONGEST)?;
     let matrix = Matrix::parse(&text).map_err(|why| anyhow!("{name}: {why}"))?;
-    machine
-        .with_matrix(matrix)
-        .map_err(|why| anyhow!("{name}: {why}"))
+    Ok(machine.with_matrix(matrix))
 }
 
 /// The requested values, and the usual ones for the rest.

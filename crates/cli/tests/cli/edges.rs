@@ -13,8 +13,9 @@ use serde_json::Value;
 const UNSAFE: [&str; 5] = ["capi", "explorer", "os", "sys", "zero/memory"];
 
 /// The crates that never touch the operating system.
-const PURE: [&str; 7] = [
+const PURE: [&str; 8] = [
     "core",
+    "import",
     "program",
     "record",
     "report",

@@ -1,9 +1,10 @@
 //! The transcripts in the documentation are what the executable prints.
 //!
-//! A transcript is a fenced block marked `console`. Each line `$ punctual ...` in it is run, and
-//! the following lines are its standard output, to the byte. A line `...` stands for any number of
-//! lines. Output that varies, such as a race on the reader's machine, belongs into a block with
-//! another mark. A block marked `toml NAME` is a file that the commands find.
+//! A transcript is a fenced block marked `console`. Each line `$ punctual ...`
+//! in it is run, and what follows is its standard output, to the byte; a line
+//! `...` stands for any number of lines. What cannot be the same every time,
+//! such as a race on the reader's machine, belongs into a block marked
+//! otherwise. A block marked `toml NAME` or `text NAME` is a file that the commands find.
 
 use std::fs;
 use std::path::Path;
@@ -43,7 +44,9 @@ fn transcripts(text: &str) -> Vec<Transcript> {
 
 /// The files of a Markdown text, each with its name.
 fn files(text: &str) -> Vec<(&str, &str)> {
-    let blocks = text.split("\n```toml ").skip(1);
+    let blocks = ["\n```toml ", "\n```text "]
+        .into_iter()
+        .flat_map(|fence| text.split(fence).skip(1));
     let file = |block| str::split_once(str::split_once(block, "\n```")?.0, '\n');
     blocks.filter_map(file).collect()
 }
@@ -142,6 +145,7 @@ fn the_study_of_sweeps_is_told_as_it_came_out() {
 fn named_blocks_are_files() {
     let text = "a\n```toml\nb = 1\n```\n```toml c.toml\nd = 1\n\ne = 2\n```\nf\n";
     assert_eq!(files(text), [("c.toml", "d = 1\n\ne = 2")]);
+    assert_eq!(files("\n```text a.log\n1\n```\n"), [("a.log", "1")]);
 }
 
 #[test]

@@ -133,11 +133,19 @@ fn a_pool_that_does_not_keep_up_is_told() {
 #[test]
 fn a_table_of_latencies_is_read() {
     let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("two.csv"), ",\n50,\n").unwrap();
+    // Three CPUs, which no computer that is known by name has.
+    std::fs::write(directory.path().join("three.csv"), ",,\n50,,\n60,100,\n").unwrap();
+    let wanted = "--matrix three.csv --threads 3 --lock tas --batch 1";
+    for more in ["", " --full"] {
+        let text = printed(&simulate(directory.path(), &format!("{wanted}{more}")));
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let says = "the table of 3 CPUs says: 70 ns on average, 100 ns between CPUs 1 and 2, the slowest pair.";
+        assert!(text.contains(says), "{text}");
+    }
+    std::fs::write(directory.path().join("two.csv"), ",\nfast,\n").unwrap();
     let output = simulate(directory.path(), "--matrix two.csv");
-    let errors = stderr(&output);
     assert_eq!(output.status.code(), Some(2));
-    assert!(errors.contains("has 2 CPUs"), "{errors}");
+    assert!(stderr(&output).contains("line 2: `fast` is not a number"));
 }
 
 #[test]

@@ -279,6 +279,7 @@ fn rows<R: RunRow>(parts: &[RunColumn<'_, R>]) -> Vec<Row> {
             found[place][i].push(measurement);
         }
     }
+    beside_others(&mut found);
     let rows = found.iter().filter_map(|columns| row(columns));
     rows.filter(|row| {
         row.cells
@@ -287,6 +288,30 @@ fn rows<R: RunRow>(parts: &[RunColumn<'_, R>]) -> Vec<Row> {
             .any(|cell| !cell.known.is_empty())
     })
     .collect()
+}
+
+/// Moves each row that is alone to the only one that it [stands beside](RunRow::stands_beside) and
+/// that lacks its column.
+fn beside_others<R: RunRow>(found: &mut [Vec<Vec<&R>>]) {
+    for place in 0..found.len() {
+        let Some((column, row)) = (found[place].iter().enumerate())
+            .find_map(|(column, rows)| Some((column, *rows.first()?)))
+        else {
+            continue;
+        };
+        let is_one = |columns: &Vec<Vec<&R>>| {
+            let mut others = columns.iter().flatten();
+            columns[column].is_empty() && others.any(|other| row.stands_beside(other))
+        };
+        let mut others = (0..found.len()).filter(|other| is_one(&found[*other]));
+        if let (Some(other), None) = (others.next(), others.next()) {
+            for column in 0..found[place].len() {
+                if found[other][column].is_empty() {
+                    found[other][column] = std::mem::take(&mut found[place][column]);
+                }
+            }
+        }
+    }
 }
 
 fn row<R: RunRow>(columns: &[Vec<&R>]) -> Option<Row> {

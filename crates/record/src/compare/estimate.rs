@@ -7,7 +7,7 @@ use super::pool::Pool;
 use crate::cost::{Cost, WEIGHTS};
 use crate::experiment::Lengths;
 use crate::interval::Interval;
-use crate::late::percentile;
+use crate::late::{Late, percentile};
 use crate::punctuality::Punctuality;
 
 /// Ratios up to this are of no account. Numbers of one machine differ by that from run to run with
@@ -150,6 +150,8 @@ pub enum Missing {
     WithoutMissed,
     /// Fewer than ten samples lie above the percentile, or the file has none.
     FewSamples,
+    /// It lies beyond the histogram of a log.
+    Beyond,
     /// The OS does not tell the CPU time.
     NoCpuTime,
     /// The file has no rounds that a cost could follow from.
@@ -198,6 +200,7 @@ impl Missing {
                 "the file is of an older version, whose lateness leaves out the deadlines that were missed"
             }
             Self::FewSamples => "fewer than ten samples lie above it",
+            Self::Beyond => "it lies beyond the histogram of the log",
             Self::NoCpuTime => "no CPU time is known",
             Self::NoRounds => "the file has no rounds that a cost could follow from",
         }
@@ -219,7 +222,11 @@ pub(super) fn estimate(metric: Metric, pool: &Pool<'_>) -> Option<Result<Estimat
         Metric::COST_W100 => cost(pool, 100.0),
         Metric::STEP => Ok(Estimate::bare(middle(pool.clock()?.step_ns)?)),
         Metric::READ_COST => Ok(Estimate::bare(middle(pool.clock()?.read_cost_ns)?)),
-        Metric::MISSED => Ok(share(pool, |of| Some(of.missed()))?),
+        Metric::MISSED => Ok(share(pool, Punctuality::missed)?),
+        Metric::LENGTH_P50 => length(pool, |of| of.p50)?,
+        Metric::LENGTH_P99 => length(pool, |of| of.p99)?,
+        Metric::LENGTH_P999 => length(pool, |of| of.p999)?,
+        Metric::LENGTH_MAX => length(pool, |of| Some(of.max))?,
         Metric::HICCUPS => Ok(share(pool, Punctuality::hiccups)?),
         _ => return None,
     };
@@ -243,6 +250,13 @@ fn of_all(pool: &Pool<'_>) -> Result<(), Missing> {
     }
 }
 
+/// A number of the lengths that a log has; `None` of anything else.
+fn length(pool: &Pool<'_>, of: impl Fn(&Late) -> Option<i64>) -> Option<Result<Estimate, Missing>> {
+    let lengths = pool.logged()?;
+    let ns = of(lengths).ok_or(Missing::FewSamples);
+    Some(ns.map(|ns| Estimate::bare(ns as f64)))
+}
+
 /// A count of deadlines, as a share of them.
 fn share(pool: &Pool<'_>, count: impl Fn(&Punctuality) -> Option<u64>) -> Option<Estimate> {
     let of = pool.punctuality.as_ref()?;
@@ -255,7 +269,11 @@ fn quantile_of(
     value: Option<i64>,
 ) -> Result<Estimate, Missing> {
     of_all(pool)?;
-    let value = value.ok_or(Missing::FewSamples)? as f64;
+    let few = match pool.has_beyond() {
+        true => Missing::Beyond,
+        false => Missing::FewSamples,
+    };
+    let value = value.ok_or(few)? as f64;
     let of_round = |round: &&[i64]| match thousandths {
         500 => {
             let round: Vec<f64> = round.iter().map(|ns| *ns as f64).collect();
@@ -308,7 +326,7 @@ fn cost(pool: &Pool<'_>, weight: f64) -> Result<Estimate, Missing> {
 mod tests {
     use super::*;
     use crate::experiment::{Clocks, Decades, Experiment};
-    use crate::{Cpu, Late, Measurement, Round};
+    use crate::{Cpu, Measurement, Round};
 
     fn bounded(low: f64, value: f64, high: f64) -> (f64, Option<Bounds>) {
         (value, Some(Bounds { low, high }))

@@ -96,8 +96,21 @@ impl Metric {
     pub const HICCUPS: Self =
         Self::new(13, "hiccups", "hiccup_fraction", Quantity::Deadlines).bare();
 
+    /// The median length of the waits or frames of a log.
+    pub const LENGTH_P50: Self =
+        Self::new(14, "length_p50", "length_p50_ns", Quantity::Length).bare();
+    /// The length that 99 % do not exceed.
+    pub const LENGTH_P99: Self =
+        Self::new(15, "length_p99", "length_p99_ns", Quantity::Length).bare();
+    /// The length that 99.9 % do not exceed.
+    pub const LENGTH_P999: Self =
+        Self::new(16, "length_p99.9", "length_p999_ns", Quantity::Length).bare();
+    /// The greatest length.
+    pub const LENGTH_MAX: Self =
+        Self::new(17, "length_max", "length_max_ns", Quantity::Length).bare();
+
     /// The metrics of waits, in the order in which they are listed to the user.
-    pub const OF_WAITS: [Self; 14] = [
+    pub const OF_WAITS: [Self; 18] = [
         Self::LATE_P50,
         Self::LATE_P90,
         Self::LATE_P99,
@@ -112,6 +125,10 @@ impl Metric {
         Self::READ_COST,
         Self::MISSED,
         Self::HICCUPS,
+        Self::LENGTH_P50,
+        Self::LENGTH_P99,
+        Self::LENGTH_P999,
+        Self::LENGTH_MAX,
     ];
 }
 

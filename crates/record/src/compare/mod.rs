@@ -47,6 +47,12 @@ pub trait RunRow: Clone + Debug + PartialEq + Serialize + DeserializeOwned {
     /// and parameters are of the same thing; those of one Run are rounds of it.
     fn params(&self) -> BTreeMap<String, Value>;
 
+    /// Whether this row is of the same thing as one of another experiment, as a log can be.
+    fn stands_beside(&self, other: &Self) -> bool {
+        let _ = other;
+        false
+    }
+
     /// The model it was simulated on, where it says so.
     fn on(&self) -> Option<&str>;
 

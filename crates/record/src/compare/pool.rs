@@ -11,6 +11,7 @@ use super::metric::Metric;
 use crate::cost::Round;
 use crate::experiment::{Clocks, Experiment, OfExperiment as _};
 use crate::late::Late;
+use crate::logged::Logged;
 use crate::punctuality::Punctuality;
 use crate::run::{Findings, Measurement};
 
@@ -85,6 +86,18 @@ impl<'r> Pool<'r> {
     /// Whether the lateness of any of them leaves out missed deadlines.
     pub(super) fn leaves_out_missed(&self) -> bool {
         self.parts.iter().any(|part| part.leaves_out_missed())
+    }
+
+    /// The lengths that a log has, where it has some.
+    pub(super) fn logged(&self) -> Option<&'r Late> {
+        let lengths = &Logged::of(self.only()?)?.lengths_ns;
+        (lengths.n > 0).then_some(lengths)
+    }
+
+    /// Whether some of the values of a log lie beyond its histogram.
+    pub(super) fn has_beyond(&self) -> bool {
+        let logs = self.parts.iter().copied().filter_map(Logged::of);
+        logs.filter_map(|log| log.beyond).any(|beyond| beyond.n > 0)
     }
 
     /// The only measurement, if there is one only.
@@ -164,6 +177,10 @@ impl RunRow for Measurement {
 
     fn params(&self) -> BTreeMap<String, Value> {
         self.experiment.params()
+    }
+
+    fn stands_beside(&self, other: &Self) -> bool {
+        self.experiment.is_log_like(&other.experiment)
     }
 
     fn on(&self) -> Option<&str> {

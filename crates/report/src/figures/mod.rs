@@ -12,6 +12,7 @@ pub mod chart;
 mod comparison;
 mod computer;
 mod heat;
+mod log;
 mod measure;
 mod pace;
 mod panels;
@@ -96,6 +97,7 @@ pub fn make_names_unique(figures: &mut [Figure]) {
 /// - `doctor`: lateness of each wait, predicted and measured;
 /// - `watch-lateness`: the share of waits that were later than so much;
 /// - `watch-hiccups`: hiccups over time, by cause;
+/// - `log-VALUES`: the share of the values of a log that were greater than so much;
 /// - `sleeps-THREAD`: the length of each sleep of a scenario's threads, over
 ///   time, a panel per model;
 /// - `idle-stretches`: the share of a scenario's idle time by the length of the
@@ -121,6 +123,7 @@ pub(crate) fn of_waits(run: &Run) -> Vec<Figure> {
     figures.extend(measure::gap(run));
     figures.extend(computer::doctor(run));
     figures.extend(computer::watch(run));
+    figures.extend(log::log(run));
     figures.extend(scenario::sleeps(run));
     figures.extend(scenario::idle(run));
     make_names_unique(&mut figures);

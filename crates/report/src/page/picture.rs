@@ -135,6 +135,10 @@ fn waits(m: &Measurement) -> Vec<(f64, f64)> {
             let bins = histogram_late_ns.iter();
             bins.map(|&(ns, n)| (ns as f64, n as f64)).collect()
         }
+        Experiment::Log(log) if !log.histogram_ns.is_empty() => {
+            let bins = log.histogram_ns.iter();
+            bins.map(|&(ns, n)| (ns as f64, n as f64)).collect()
+        }
         _ => m
             .samples_late_ns
             .iter()

@@ -210,6 +210,9 @@ const TABLES: [Compared; 3] = [
             ("max", Shows::Plain(Metric::LATE_MAX)),
             ("missed %", Shows::Plain(Metric::MISSED)),
             ("hiccups %", Shows::Plain(Metric::HICCUPS)),
+            ("length p50", Shows::Plain(Metric::LENGTH_P50)),
+            ("length p99", Shows::Plain(Metric::LENGTH_P99)),
+            ("length max", Shows::Plain(Metric::LENGTH_MAX)),
             ("p50 over A's", Shows::OverFirst(Metric::LATE_P50)),
         ],
     },
@@ -497,6 +500,7 @@ fn written_or_blank(cell: &Cell, metric: Metric, written: Option<String>) -> Sho
     }
     let why = match cell.missing.get(&metric) {
         Some(Missing::FewSamples) => Why::FEW_SAMPLES,
+        Some(Missing::Beyond) => Why::BEYOND,
         Some(Missing::WithoutMissed) => Why::WITHOUT_MISSED,
         Some(Missing::NoCpuTime) => Why::NO_CPU_TIME,
         Some(Missing::NoRounds) => Why::NO_ROUNDS,

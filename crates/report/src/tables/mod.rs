@@ -11,6 +11,7 @@ mod comparison;
 mod computer;
 mod cost;
 mod layout;
+mod log;
 mod measure;
 mod scenario;
 pub mod table;
@@ -22,6 +23,7 @@ pub(crate) use comparison::{common, label_of, published_in_words, published_labe
 pub(crate) use computer::{CAUSES, HOW_NAMED, REFERENCE, counted, doctor, watch, who_had_it};
 pub use cost::interval_in_words;
 pub(crate) use cost::ratio_within;
+pub(crate) use log::{log, values as log_values, what as log_what};
 pub(crate) use measure::{clocks, cores, gap, growth, load, sleep, timers, yields};
 pub(crate) use scenario::{expectations, scenario};
 

@@ -94,8 +94,10 @@ impl Why {
         19,
         "the file is of an older version, whose lateness leaves out missed deadlines",
     );
+    /// A percentile among values that a log did not tell apart.
+    pub const BEYOND: Self = Self(20, "it lies beyond the histogram of the log");
     /// The last one; the reasons of other products come after it.
-    pub const LAST: u8 = 19;
+    pub const LAST: u8 = 20;
 }
 
 /// The head of a column that any measurement can have, and what is below it.

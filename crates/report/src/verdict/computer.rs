@@ -194,7 +194,7 @@ pub(super) fn watch(run: &Run) -> Option<Verdict> {
 
 /// Whether it was noisy: how many deadlines were missed, and how many served too late.
 fn noise(of: &Punctuality, limit: &str) -> String {
-    let (due, missed) = (of.due(), of.missed());
+    let (due, missed) = (of.due(), of.missed().unwrap_or(0));
     let hiccups = of.hiccups().unwrap_or(0);
     let share = |n| format!("{} %", units::percent(of.share(n)));
     match (missed, hiccups) {

@@ -8,6 +8,7 @@ mod bench;
 mod compare;
 mod computer;
 mod lengths;
+mod log;
 mod measure;
 mod regimes;
 mod scenario;
@@ -115,12 +116,13 @@ fn asked(command: &str) -> String {
 
 /// By the first rule that knows what a run of waits was for.
 pub(crate) fn of_waits(run: &Run) -> Option<Verdict> {
-    let rules: [Rule; 7] = [
+    let rules: [Rule; 8] = [
         computer::doctor,
         bench::verdict,
         regimes::verdict,
         scenario::verdict,
         computer::watch,
+        log::verdict,
         lengths::verdict,
         measure::verdict,
     ];

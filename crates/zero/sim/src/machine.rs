@@ -131,20 +131,19 @@ impl Machine {
         Ok(self)
     }
 
-    /// This computer with what was measured between each pair of its CPUs. Which
+    /// This computer with what was measured between each pair of CPUs. Which
     /// of them share a core shows in the numbers.
     ///
-    /// # Errors
-    /// It has another number of CPUs.
-    pub fn with_matrix(mut self, matrix: Matrix) -> Result<Self, Refusal> {
-        let cpus = self.topology.cpus();
-        if matrix.cpus() != cpus {
-            return Err(Refusal::new(format!(
-                "the table of latencies has {} CPUs, and {} has {cpus}",
-                matrix.cpus(),
-                self.name
-            )));
+    /// A table of another number of CPUs takes the place of the CPUs: of caches and sockets then
+    /// nothing is known, so workers take CPUs in the order of their numbers, and siblings last.
+    #[must_use]
+    pub fn with_matrix(mut self, matrix: Matrix) -> Self {
+        if matrix.cpus() != self.topology.cpus() {
+            self.topology = matrix.topology();
+            let what = format!("{}, with the {} CPUs of a table", self.what, matrix.cpus());
+            self.what = Cow::from(what);
         }
+        let cpus = self.topology.cpus();
         // Siblings are closer to each other than any other two.
         let between_siblings = |numbering| {
             let topology = Topology {
@@ -162,7 +161,7 @@ impl Machine {
             last
         };
         self.matrix = Some(Arc::new(matrix));
-        Ok(self)
+        self
     }
 
     /// The measured times between each pair of its CPUs, if there are any.
@@ -493,7 +492,7 @@ mod tests {
     fn a_table_says_which_cpus_share_a_core() {
         let machine = Machine::new("four", "a test", FOUR);
         let table = ",,,\n5,,,\n50,50,,\n50,50,5,\n";
-        let machine = machine.with_matrix(Matrix::parse(table).unwrap()).unwrap();
+        let machine = machine.with_matrix(Matrix::parse(table).unwrap());
         assert_eq!(machine.topology.placement(2).unwrap(), [0, 2]);
         assert_eq!(machine.transfer_ns(3, 1), 50.0);
         assert_eq!(machine.mean_transfer_ns(2).unwrap(), 50.0);
@@ -514,15 +513,21 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_another_computer_is_refused() {
-        let machine = Machine::new("four", "a test", FOUR);
-        let refusal = machine.with_matrix(Matrix::parse("0,1\n1,0").unwrap());
-        assert!(
-            refusal
-                .unwrap_err()
-                .to_string()
-                .contains("has 2 CPUs, and four has 4")
-        );
+    fn a_table_of_any_number_of_cpus_takes_the_place_of_the_cpus() {
+        let of = |table| {
+            let machine = Machine::new("four", "a test", FOUR);
+            machine.with_matrix(Matrix::parse(table).unwrap())
+        };
+        let two = of("0,1\n1,0");
+        assert_eq!((two.topology.cpus(), two.topology.threads), (2, 1));
+        assert_eq!(two.what, "a test, with the 2 CPUs of a table");
+        // Six CPUs, of which 0 and 1, 2 and 3, 4 and 5 are siblings; then 0 and 3, 1 and 4, 2 and 5.
+        let together = of(",,,,,\n5,,,,,\n50,50,,,,\n50,50,5,,,\n50,50,50,50,,\n50,50,50,50,5,\n");
+        assert_eq!(together.topology.placement(4).unwrap(), [0, 2, 4, 1]);
+        let last = of(",,,,,\n50,,,,,\n50,50,,,,\n5,50,50,,,\n50,5,50,50,,\n50,50,5,50,50,\n");
+        assert_eq!(last.topology.placement(4).unwrap(), [0, 1, 2, 3]);
+        assert_eq!((last.topology.cores, last.topology.threads), (3, 2));
+        assert_eq!(last.matrix().unwrap().slowest(), (0, 1, 50.0));
     }
 
     #[test]

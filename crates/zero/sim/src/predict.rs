@@ -249,7 +249,6 @@ mod tests {
         let without = neighbours(&machine, &setting);
         assert!(has(&without, Quantity::SameCache, 22.5));
         let machine = machine.with_matrix(Matrix::between(8, ns).unwrap());
-        let machine = machine.unwrap();
         assert_eq!(ends(&machine), [40.0, 130.0]);
         let with = neighbours(&machine, &setting);
         assert!(has(&with, Quantity::SameCache, 130.0));

@@ -226,6 +226,43 @@ impl Matrix {
         self.ns[from * self.cpus + to]
     }
 
+    /// The pair of CPUs that are the furthest from each other, the first of several, and how far that is.
+    pub fn slowest(&self) -> (usize, usize, f64) {
+        let pairs = (0..self.cpus).flat_map(|from| (from + 1..self.cpus).map(move |to| (from, to)));
+        let all = pairs.map(|(from, to)| (from, to, self.ns(from, to).max(self.ns(to, from))));
+        let slowest =
+            |a: (usize, usize, f64), b: (usize, usize, f64)| if b.2 > a.2 { b } else { a };
+        all.reduce(slowest).unwrap_or_default()
+    }
+
+    /// CPUs at one cache, in pairs on a core where each has one other CPU that is closer than
+    /// half as far as all the rest, and all these pairs are numbered alike.
+    pub(super) fn topology(&self) -> Topology {
+        let half = self.cpus / 2;
+        let paired = |numbering| Topology {
+            threads: 2,
+            numbering,
+            ..Topology::of_cores(half)
+        };
+        let are_pairs = |topology: &Topology| {
+            (0..self.cpus).all(|cpu| {
+                let among = |distance| {
+                    let others = (0..self.cpus)
+                        .filter(move |other| topology.distance(cpu, *other) == distance);
+                    others
+                        .map(|other| self.ns(cpu, other))
+                        .fold(f64::INFINITY, f64::min)
+                };
+                among(Distance::Core) < among(Distance::Cache) / 2.0
+            })
+        };
+        let numberings = [Numbering::SiblingsLast, Numbering::SiblingsTogether];
+        let pairs = numberings.into_iter().map(paired).find(are_pairs);
+        pairs
+            .filter(|_| self.cpus > 2 && self.cpus % 2 == 0)
+            .unwrap_or(Topology::of_cores(self.cpus))
+    }
+
     /// The mean over all pairs, in nanoseconds.
     pub fn mean_ns(&self) -> f64 {
         self.ns.iter().sum::<f64>() / (self.cpus * (self.cpus - 1)) as f64

@@ -31,8 +31,9 @@ impl Report for ZeroRow {
         }
         // No timer wakes who zeroes pages.
         let pools_only = run.results.iter().all(|row| row.zeroed().is_some());
+        let matrix = verdict::matrix(run).map(|matrix| prose::paragraph(&matrix));
         let says_nothing = run.results.is_empty() && run.beside.zero_advice.is_none();
-        text::header(run, !pools_only || says_nothing)
+        text::header(run, !pools_only || says_nothing) + &matrix.unwrap_or_default()
     }
 
     fn sections(run: &Run<Self>) -> Vec<Section> {

@@ -30,6 +30,7 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
     let ranked = first.ranked();
     let (best, worst) = (ranked.first()?, ranked.last()?);
     sentences.splice(0..0, busy(first));
+    sentences.extend(matrix(run));
     sentences.push(format!(
         "The worst, {}, spends {} % of its CPU time waiting for its lock, and {} % zeroing.",
         worst.in_words(),
@@ -89,6 +90,24 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
     Some(Verdict::new(sentences, next).told(
         table,
         format!("{of}{counts}.{marks} GB: 1e9 bytes zeroed.{not_validated}"),
+    ))
+}
+
+/// The table of latencies between CPUs that was simulated, if it was.
+pub(super) fn matrix(run: &Run<ZeroRow>) -> Option<String> {
+    let fact = |key: &str| run.machine.other.get(key);
+    let ns = |key| Some(units::duration(fact(key)?.as_f64()?));
+    let pair: Vec<u64> = fact("matrix_slowest_pair")?
+        .as_array()?
+        .iter()
+        .filter_map(|cpu| cpu.as_u64())
+        .collect();
+    let [from, to] = pair[..] else { return None };
+    Some(format!(
+        "A cache line goes between CPUs as the table of {} CPUs says: {} on average, {} between CPUs {from} and {to}, the slowest pair.",
+        fact("matrix_cpus")?.as_u64()?,
+        ns("matrix_mean_ns")?,
+        ns("matrix_slowest_ns")?,
     ))
 }
 

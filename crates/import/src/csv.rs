@@ -1,0 +1,42 @@
+//! Lines with cells.
+
+/// The cells of a line, without the quotes around them. A quote within quotes is doubled.
+pub(crate) fn cells(line: &str, separator: char) -> Vec<String> {
+    let mut cells = vec![String::new()];
+    let mut quoted = false;
+    let mut letters = line.trim_end_matches('\r').chars().peekable();
+    while let Some(letter) = letters.next() {
+        let cell = cells.last_mut().expect("there is one from the beginning");
+        match letter {
+            '"' if quoted && letters.peek() == Some(&'"') => {
+                letters.next();
+                cell.push('"');
+            }
+            '"' => quoted = !quoted,
+            _ if letter == separator && !quoted => cells.push(String::new()),
+            _ => cell.push(letter),
+        }
+    }
+    cells.iter().map(|cell| cell.trim().to_owned()).collect()
+}
+
+/// The place of the first of these columns that there is, in whatever case.
+pub(crate) fn column(head: &[String], names: &[&str]) -> Option<usize> {
+    let place = |name: &&str| head.iter().position(|cell| cell.eq_ignore_ascii_case(name));
+    names.iter().find_map(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_hold_separators() {
+        assert_eq!(cells("a, \"b,c\",\"d\"\"e\"\r", ','), ["a", "b,c", "d\"e"]);
+        assert_eq!(cells("", ','), [""]);
+        assert_eq!(
+            column(&cells("Fps;FrameTime", ';'), &["x", "frametime"]),
+            Some(1)
+        );
+    }
+}

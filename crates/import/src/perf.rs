@@ -1,0 +1,150 @@
+//! `perf script` of switches: `PERF_RECORD_SWITCH` of one process, or `sched:sched_switch` of a computer.
+
+use std::collections::BTreeMap;
+
+use punctual_record::LoggedKind;
+
+use crate::Hints;
+use crate::series::{Log, Series, Wait};
+
+/// Reads it.
+pub(crate) fn read(text: &str, _: &Hints) -> Option<Result<Log, String>> {
+    let is_one =
+        |line: &str| line.contains(": PERF_RECORD_SWITCH") || line.contains("sched:sched_switch:");
+    text.lines().any(is_one).then(|| Ok(of(text)))
+}
+
+/// A thread that leaves its CPU, or comes back to it.
+enum Turn {
+    Sleeps,
+    Preempted,
+    Runs,
+}
+
+fn of(text: &str) -> Log {
+    let mut log = Log::new("perf script");
+    // When a thread left its CPU, and whether it wanted to.
+    let mut out: BTreeMap<u64, (u64, bool)> = BTreeMap::new();
+    let mut names: BTreeMap<u64, &str> = BTreeMap::new();
+    let mut waits: BTreeMap<u64, Vec<Wait>> = BTreeMap::new();
+    let mut preempted = 0_u64;
+    let mut turn = |thread: u64, at_ns: u64, turn: Turn| match turn {
+        Turn::Sleeps => drop(out.insert(thread, (at_ns, true))),
+        Turn::Preempted => drop(out.insert(thread, (at_ns, false))),
+        Turn::Runs => match out.remove(&thread) {
+            Some((left, true)) => waits.entry(thread).or_default().push(Wait {
+                length: at_ns.checked_sub(left),
+                at: Some(at_ns),
+                ..Wait::default()
+            }),
+            Some((_, false)) => preempted += 1,
+            None => {}
+        },
+    };
+    for line in text.lines() {
+        let Some((name, thread, at_ns, event)) = event(line) else {
+            continue;
+        };
+        if let Some(switch) = event.strip_prefix("PERF_RECORD_SWITCH") {
+            names.insert(thread, name);
+            let switch = switch.trim_start_matches("_CPU_WIDE").trim();
+            match switch.split_whitespace().collect::<Vec<_>>()[..] {
+                ["IN", ..] => turn(thread, at_ns, Turn::Runs),
+                ["OUT", "preempt", ..] => turn(thread, at_ns, Turn::Preempted),
+                ["OUT", ..] => turn(thread, at_ns, Turn::Sleeps),
+                _ => {}
+            }
+        } else if let Some(switch) = event.strip_prefix("sched:sched_switch:") {
+            let Some((from, to)) = switch.split_once("==>") else {
+                continue;
+            };
+            let field = |text: &'_ str, name: &str| {
+                let value = text.rsplit_once(name)?.1;
+                value.split_whitespace().next().map(str::to_owned)
+            };
+            let number = |text: &str, name: &str| field(text, name)?.parse::<u64>().ok();
+            let state = field(from, "prev_state=").unwrap_or_default();
+            // 0 is what a CPU does without a thread.
+            if let Some(thread @ 1..) = number(from, "prev_pid=") {
+                names.insert(thread, name);
+                turn(
+                    thread,
+                    at_ns,
+                    if state.starts_with('R') {
+                        Turn::Preempted
+                    } else {
+                        Turn::Sleeps
+                    },
+                );
+            }
+            if let Some(thread @ 1..) = number(to, "next_pid=") {
+                turn(thread, at_ns, Turn::Runs);
+            }
+        }
+    }
+    for (thread, mut waits) in waits {
+        waits.retain(|wait| wait.length.is_some());
+        let name = names.get(&thread).copied().unwrap_or_default();
+        log.series.push(Series::of(
+            format!("{name} {thread}"),
+            LoggedKind::Lengths,
+            waits,
+        ));
+    }
+    log.series
+        .sort_by_key(|series| std::cmp::Reverse(series.n()));
+    log.cannot_tell(
+        "The log has how long a thread was off its CPU, and not what it asked for or what woke it.",
+    );
+    if preempted > 0 {
+        log.cannot_tell(format!(
+            "{preempted} times a thread was preempted; these are not among its waits."
+        ));
+    }
+    log
+}
+
+/// The thread's name and number, when, and what: `python3 11954 [-01] 481.145983: PERF_...`.
+fn event(line: &str) -> Option<(&str, u64, u64, &str)> {
+    let (head, rest) = line.split_once(": ")?;
+    let event = rest.trim_start();
+    let last_word = |text: &'_ str| -> Option<usize> { Some(text.trim_end().rfind(' ')? + 1) };
+    let (head, time) = head.split_at(last_word(head)?);
+    // The CPU is there or not.
+    let head = match head.trim_end().strip_suffix(']') {
+        Some(head) => head.rsplit_once('[')?.0,
+        None => head,
+    };
+    let (name, thread) = head.split_at(last_word(head)?);
+    let (s, fraction) = time.split_once('.')?;
+    let digits = u32::try_from(fraction.len())
+        .ok()
+        .filter(|digits| *digits <= 9)?;
+    let ns = fraction
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(10_u64.pow(9 - digits))?;
+    let at_ns = s
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(1_000_000_000)?
+        .checked_add(ns)?;
+    let number = thread.trim().rsplit('/').next()?.parse().ok()?;
+    Some((name.trim(), number, at_ns, event))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_spaces() {
+        let line = " opt f1nlvfe3703 24884 [000] 26595.753034: sched:sched_switch: prev_comm=x";
+        let (name, thread, at_ns, what) = event(line).unwrap();
+        assert_eq!(
+            (name, thread, at_ns),
+            ("opt f1nlvfe3703", 24_884, 26_595_753_034_000)
+        );
+        assert!(what.starts_with("sched:"));
+    }
+}
