@@ -5,7 +5,7 @@
 //! blocks with any call that this system has, to compare them; what is known of the
 //! machine, [`facts`], [`probe`], [`thread`]; what something costs, [`meter`] and
 //! [`usage`]; what others do to a measurement, [`processes`] that run beside it,
-//! [`cgroups`] that limit it, [`stops`], [`signals`] that end it; and [`program`], which
+//! [`cgroups`] that limit it, [`stops`], [`ClockSets`], [`signals`] that end it; and [`program`], which
 //! starts one in the place of this.
 //!
 //! Each module is one concern, which says in one place what each system has of it; what a
@@ -27,6 +27,7 @@
 //! ```
 
 pub mod cgroups;
+mod clock_sets;
 mod cpuid;
 pub mod event;
 pub mod facts;
@@ -42,6 +43,7 @@ pub mod thread;
 pub mod usage;
 pub mod wait;
 
+pub use clock_sets::ClockSets;
 pub use punctual_sys::{
     Error, Host, Tick, clock, crowd, latency, nap, priority, resolution, scale, spin, throttling,
 };
