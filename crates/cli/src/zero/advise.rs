@@ -6,7 +6,7 @@ use punctual_lab::host::Stop;
 use punctual_record::Run;
 use punctual_zero::ZeroFacts;
 use punctual_zero::advice::{
-    Advised, Candidate, Goal, Model, check, considered, pools, with_predictions,
+    Advised, Candidate, Goal, Model, check, considered, naive, pools, with_predictions,
 };
 use punctual_zero::calibration::{Calibrator, Wanted};
 use punctual_zero::model::Calibrated;
@@ -21,6 +21,7 @@ use crate::options::{Effort, Output};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::values::{bytes, one_of};
+use crate::zero::unless_stopped;
 use crate::{Done, say, stop};
 
 pub(crate) const ABOUT: &str = "\
@@ -51,7 +52,7 @@ keeps up with.
 Batches that are considered: 1, 8, 64, 512, n, 2n, guided, growing. Not half of what is left: it looks good per second of CPU \
 time only because most workers have nothing to do.
 
-Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (what was measured is kept).
+Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (what was measured or simulated is kept).
 
 Examples:
   punctual zero advise
@@ -111,22 +112,31 @@ pub(crate) fn run(args: &AdviseArgs) -> Result<Done> {
     }
 }
 
-/// Asks the model of a computer about every pool that is considered; `None` if
+/// Asks the model of this computer about every pool that is considered; `None` if
 /// `stop` was requested before it was done.
 fn advise(
     model: &dyn Model,
     args: &AdviseArgs,
     pages: u64,
-    stop: Option<&Stop>,
+    stop: &Stop,
 ) -> Result<Option<(Advised, Vec<Candidate>)>> {
     let settings = pools(model)?;
-    let goals = args.goal.map_or(Goal::ALL.to_vec(), |goal| vec![goal]);
     let mut bar = super::progress(&settings);
     let mut next = |setting: &Setting| {
         super::show(&mut bar, setting);
-        !stop.is_some_and(Stop::is_requested)
+        !stop.is_requested()
     };
-    Ok(Advised::ask(model, settings, &goals, pages, &mut next)?)
+    Ok(Advised::ask(
+        model,
+        settings,
+        &goals(args),
+        pages,
+        &mut next,
+    )?)
+}
+
+fn goals(args: &AdviseArgs) -> Vec<Goal> {
+    args.goal.map_or(Goal::ALL.to_vec(), |goal| vec![goal])
 }
 
 /// Calibrates a model of this computer, asks it, and measures what it says.
@@ -148,7 +158,7 @@ fn here(args: &AdviseArgs) -> Result<Done> {
     run.beside.zero_calibration = Some(model.calibration.clone());
     let advised = match stop.is_requested() {
         true => None,
-        false => advise(&model, args, area.pages, Some(&stop))?,
+        false => advise(&model, args, area.pages, &stop)?,
     };
     let Some((advised, candidates)) = advised else {
         run.interrupted = true;
@@ -272,16 +282,47 @@ const USUALLY: u64 = 1 << 30;
 
 fn there(args: &AdviseArgs, on: &str) -> Result<Done> {
     let machine = Machine::parse(on)?;
+    let stop = stop::on_ctrl_c()?;
     let outputs = Outputs::new(&args.output)?;
     let pages = args.size.unwrap_or(USUALLY).div_ceil(PAGE_BYTES);
-    // Ctrl-C ends the process: there is nothing yet to be kept.
-    let advised = advise(&machine, args, pages, None)?;
-    let record = |(advised, _): (Advised, _)| advised.record(&machine, true);
-    let advice = advised.map(record).transpose()?;
+    let cpus = machine.topology.cpus();
+    let mut settings = pools(&machine)?;
+    // First, as all others are compared with it, also those of an early end.
+    settings.sort_by_key(|setting| *setting != naive(cpus));
+    let mut bar = super::progress(&settings);
+    let mut candidates = Vec::new();
+    for &setting in &settings {
+        super::show(&mut bar, &setting);
+        let model = machine.clone();
+        let Some(predicted) = unless_stopped(&stop, move || model.central(&setting, pages))? else {
+            break;
+        };
+        let predicted = predicted?;
+        candidates.push(Candidate { setting, predicted });
+    }
+    drop(bar);
+    let goals = goals(args);
+    let whole = match candidates.len() < settings.len() {
+        true => None,
+        false => {
+            let (model, goals) = (machine.clone(), goals.clone());
+            let candidates = candidates.clone();
+            let advise = move || Advised::of(&model, &candidates, &goals, pages);
+            unless_stopped(&stop, advise)?.transpose()?
+        }
+    };
+    let interrupted = whole.is_none();
+    let advised = match whole {
+        // There is none where not even the first pool was simulated.
+        None => Advised::of_what_there_is(cpus, &candidates, &goals, pages).ok(),
+        whole => whole,
+    };
+    let advice = advised.map(|advised| advised.record(&machine, true));
     let run: Run<ZeroRow> = Run {
         machine: simulation::machine_facts(&machine),
+        interrupted,
         beside: ZeroFindings {
-            zero_advice: advice,
+            zero_advice: advice.transpose()?,
             ..ZeroFindings::default()
         },
         ..session::run()

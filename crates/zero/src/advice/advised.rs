@@ -35,23 +35,54 @@ impl Advised {
         goals: &[Goal],
         pages: u64,
     ) -> Result<Self, Refusal> {
+        let within = |setting| {
+            let predicted = model.within(&setting, pages)?;
+            Ok(Candidate { setting, predicted })
+        };
+        Self::told(model.cpus(), candidates, goals, pages, within)
+    }
+
+    /// Picks from the `candidates` of a computer of so many CPUs without asking its model again:
+    /// all intervals are empty. For what was asked before the user ended it; the naive way is to
+    /// be among it.
+    ///
+    /// # Errors
+    /// The naive way is not among the candidates.
+    pub fn of_what_there_is(
+        cpus: usize,
+        candidates: &[Candidate],
+        goals: &[Goal],
+        pages: u64,
+    ) -> Result<Self, Refusal> {
+        let known = |setting| {
+            let mut all = candidates.iter();
+            let known = all.find(|candidate| candidate.setting == setting);
+            known.copied().ok_or_else(none)
+        };
+        Self::told(cpus, candidates, goals, pages, known)
+    }
+
+    /// `tell` says of a pool what the advice is to say of it.
+    fn told(
+        cpus: usize,
+        candidates: &[Candidate],
+        goals: &[Goal],
+        pages: u64,
+        tell: impl Fn(Setting) -> Result<Candidate, Refusal>,
+    ) -> Result<Self, Refusal> {
         let mut picks: Vec<(Goal, Candidate)> = Vec::new();
         for &goal in goals {
-            let best = pick(candidates, goal, pages);
-            let best = best.ok_or_else(|| Refusal::new("there is no pool to advise"))?;
+            let best = pick(candidates, goal, pages).ok_or_else(none)?;
             let same = picks.iter().find(|(_, c)| c.setting == best.setting);
-            let with_interval = match same {
+            let told = match same {
                 Some((_, known)) => *known,
-                None => within(model, best.setting, pages)?,
+                None => tell(best.setting)?,
             };
-            picks.push((goal, with_interval));
+            picks.push((goal, told));
         }
-        // What comes of not thinking about it: the smallest take, the simplest lock that
-        // spins, and a thread on every CPU.
-        let naive = Setting::new(model.cpus(), LockKind::Tas, Batch::One);
         Ok(Self {
             picks,
-            naive: within(model, naive, pages)?,
+            naive: tell(naive(cpus))?,
             pages,
             considered: candidates.len(),
         })
@@ -139,9 +170,14 @@ impl Advised {
     }
 }
 
-fn within(model: &dyn Model, setting: Setting, pages: u64) -> Result<Candidate, Refusal> {
-    let predicted = model.within(&setting, pages)?;
-    Ok(Candidate { setting, predicted })
+/// The pool without any thought: the smallest take, the simplest lock that spins, and a thread
+/// on every CPU.
+pub fn naive(cpus: usize) -> Setting {
+    Setting::new(cpus, LockKind::Tas, Batch::One)
+}
+
+fn none() -> Refusal {
+    Refusal::new("there is no pool to advise")
 }
 
 /// How long Linux zeroes without offering the CPU to others: up to 32 MiB, which

@@ -17,7 +17,7 @@ use crate::advice::advised::of_model;
 use crate::ascending;
 use crate::rows::ZeroingPrediction;
 
-pub use advised::{Advised, check, with_predictions};
+pub use advised::{Advised, check, naive, with_predictions};
 
 /// The model of a computer.
 pub trait Model {

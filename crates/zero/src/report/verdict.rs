@@ -277,6 +277,9 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
         .column("waiting %", |(.., of)| units::percent(of.wait_share.median));
     let next = match advice.picks.iter().any(|pick| pick.checked.is_some()) {
         true => "Next: punctual zero run --predict holds the model against more pools.",
+        false if advice.model_only => {
+            "Next: punctual zero advise --check on that computer measures it; without --on it is of this one."
+        }
         false => "Next: punctual zero advise --check measures whether it is the best here.",
     };
     Verdict::new(sentences, next).told(
