@@ -41,6 +41,11 @@ use crate::window::{Grid, Window};
 /// panics. That can be in [`cancel`](Self::cancel), [`shutdown`](Self::shutdown), a call after
 /// that, or with the last handle. Neither the caller nor the other functions are affected.
 ///
+/// # On a clock of the thread's
+///
+/// Timers are served in real time. A thread that runs in [`punctual::with_clock`], as those of a
+/// virtual computer do, cannot make any, and a timer that it inserts is a panic.
+///
 /// # Fork
 ///
 /// A child process has no such thread. Timers that it inherits are never served there. They may
@@ -171,6 +176,7 @@ impl Timers {
     }
 
     fn insert(&self, window: Window, task: Task) -> Key {
+        assert!(punctual::thread_clock().is_none(), "{IN_REAL_TIME}");
         let shared = &self.0.shared;
         let share = (shared.is_sharing && window.is_exact())
             .then(|| Share::of(window.latest() - shared.now()));
@@ -352,8 +358,12 @@ impl Builder {
     /// Starts the thread.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// The system gives no thread; or the calling thread has a
+    /// [clock of its own](punctual::with_clock), of the kind `Unsupported`.
     pub fn spawn(self) -> io::Result<Timers> {
+        if punctual::thread_clock().is_some() {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, IN_REAL_TIME));
+        }
         let epoch = Epoch::now();
         let mut queue = TimerQueue::with_capacity(self.capacity);
         if let Some(grid) = self.grid {
@@ -377,6 +387,10 @@ impl Builder {
         })))
     }
 }
+
+/// Timers that a test in virtual time takes by mistake.
+const IN_REAL_TIME: &str = "Timers are served in real time, but this thread waits on a clock of its own: give it a TimerQueue, \
+                            or run a task with `VirtualClock::block_on`";
 
 /// How much of a tolerance the queue may use, so that a nap that ends late does within
 /// it. Some is left of any: a window without would be exact, and be spun for.
@@ -419,13 +433,18 @@ impl Shared {
                     let overshoot = self.overshoot.get();
                     let may_nap = exact.is_none_or(|exact| exact > wake + 2 * overshoot);
                     let until = self.epoch.instant(wake);
-                    if may_nap {
-                        self.nap(&mut napper, until);
+                    let reached = if may_nap {
+                        self.nap(&mut napper, until)
                     } else if self.is_sharing && shared::is_limited() {
-                        self.wait_within_budget(&mut waiter, &mut napper, until);
+                        let begin = self.epoch.instant(now);
+                        self.wait_within_budget(&mut waiter, &mut napper, begin, until)
                     } else {
-                        let _ = waiter.wait_until(until, &self.desk.bell);
-                    }
+                        self.wait(&mut waiter, until)
+                    };
+                    // A clock that stands still does not show that a wait is over.
+                    let over = reached.map_or(Time::from_ns(0), |at| self.epoch.time(at));
+                    now = self.now().max(over);
+                    continue;
                 }
                 Next::Close => return,
             }
@@ -434,28 +453,40 @@ impl Shared {
     }
 
     /// Waits as a task does that sleeps: naps until the lead before `until`, and spins from
-    /// there on if the shared budget has it.
-    fn wait_within_budget(&self, waiter: &mut Waiter, napper: &mut Waiter, until: Instant) {
-        let now = Instant::now();
-        let left = until.saturating_duration_since(now);
-        let lead = shared::lead(now, self.overshoot.get());
+    /// there on if the shared budget has it. Returns the instant that it reached, unless the
+    /// bell ended it.
+    fn wait_within_budget(
+        &self,
+        waiter: &mut Waiter,
+        napper: &mut Waiter,
+        begin: Instant,
+        until: Instant,
+    ) -> Option<Instant> {
+        let left = until.saturating_duration_since(begin);
+        let lead = shared::lead(begin, self.overshoot.get());
         if left > lead {
-            self.nap(napper, now + (left - lead));
-        } else if shared::take(now, left) {
-            let _ = waiter.wait_until(until, &self.desk.bell);
+            self.nap(napper, begin + (left - lead))
+        } else if shared::take(begin, left) {
+            self.wait(waiter, until)
         } else {
-            self.nap(napper, until);
+            self.nap(napper, until)
         }
     }
 
-    /// Waits without spinning, and learns how late that ends.
-    fn nap(&self, napper: &mut Waiter, until: Instant) {
-        if let Ok(outcome) = napper.wait_until(until, &self.desk.bell) {
-            // Without a nap it is the functions that made it late.
-            if outcome.naps() > 0 {
-                self.overshoot.learn(outcome.lateness());
-            }
+    /// Waits, and returns `until`, unless the bell ended it.
+    fn wait(&self, waiter: &mut Waiter, until: Instant) -> Option<Instant> {
+        let waited = waiter.wait_until(until, &self.desk.bell);
+        waited.is_ok().then_some(until)
+    }
+
+    /// As [`wait`](Self::wait) without spinning, and learns how late that ends.
+    fn nap(&self, napper: &mut Waiter, until: Instant) -> Option<Instant> {
+        let outcome = napper.wait_until(until, &self.desk.bell).ok()?;
+        // Without a nap it is the functions that made it late.
+        if outcome.naps() > 0 {
+            self.overshoot.learn(outcome.lateness());
         }
+        Some(until)
     }
 }
 

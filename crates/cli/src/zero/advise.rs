@@ -5,7 +5,9 @@ use clap::Args;
 use punctual_lab::host::Stop;
 use punctual_lab::rounds::End;
 use punctual_record::Run;
-use punctual_zero::advice::{Advised, Goal, best_measured, considered, finalists, pools};
+use punctual_zero::advice::{
+    Advised, Candidate, Goal, best_measured, central, considered, finalists, naive, pools,
+};
 use punctual_zero::rows::{PAGE_BYTES, ZeroFindings, ZeroRow};
 use punctual_zero::run::{Area, Cell, Memory, PoolPlan, Settings, warnings};
 use punctual_zero::{Ran, ZeroFacts, simulation, usual_rounds};
@@ -17,6 +19,7 @@ use crate::options::{Effort, Output};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::values::{bytes, one_of};
+use crate::zero::unless_stopped;
 use crate::{Done, say, stop};
 
 pub(crate) const ABOUT: &str = "\
@@ -46,7 +49,7 @@ many as the memory keeps up with.
 Batches that are considered: 1, 8, 64, 512, n, 2n, guided, growing. Half of what is left is not: it looks good per second of \
 CPU time only because most workers have nothing to do.
 
-Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (what was measured is kept).
+Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (measured or simulated pools are kept).
 
 Examples:
   punctual zero advise
@@ -207,21 +210,42 @@ const USUALLY: u64 = 1 << 30;
 
 fn there(args: &AdviseArgs, on: &str) -> Result<Done> {
     let machine = Machine::parse(on)?;
+    let stop = stop::on_ctrl_c()?;
     let outputs = Outputs::new(&args.output)?;
     let pages = args.size.unwrap_or(USUALLY).div_ceil(PAGE_BYTES);
-    // Ctrl-C ends the process: there is nothing yet to be kept.
-    let settings = pools(&machine);
+    let (cpus, goals) = (machine.topology.cpus(), goals(args));
+    let mut settings = pools(&machine);
+    // First, as all others are compared with it, also those of an early end.
+    settings.sort_by_key(|setting| *setting != naive(cpus));
     let mut bar = super::progress(&settings);
-    let mut next = |setting: &Setting| {
-        super::show(&mut bar, setting);
-        true
+    let mut candidates = Vec::new();
+    for &setting in &settings {
+        super::show(&mut bar, &setting);
+        let machine = machine.clone();
+        let Some(rates) = unless_stopped(&stop, move || central(&machine, &setting, pages))? else {
+            break;
+        };
+        let rates = rates?;
+        candidates.push(Candidate { setting, rates });
+    }
+    drop(bar);
+    let whole = match candidates.len() < settings.len() {
+        true => None,
+        false => {
+            let (machine, goals) = (machine.clone(), goals.clone());
+            let candidates = candidates.clone();
+            let advise = move || Advised::of(&machine, &candidates, &goals, pages);
+            unless_stopped(&stop, advise)?.transpose()?
+        }
     };
-    let advised = Advised::ask(&machine, settings, &goals(args), pages, &mut next)?;
-    let advice = advised.map(|advised| advised.record(&machine));
+    let interrupted = whole.is_none();
+    // There is none if not even the first pool was simulated.
+    let advised = whole.or_else(|| Advised::of_some(cpus, &candidates, &goals, pages).ok());
     let run: Run<ZeroRow> = Run {
         machine: simulation::machine_facts(&machine),
+        interrupted,
         beside: ZeroFindings {
-            zero_advice: advice,
+            zero_advice: advised.map(|advised| advised.record(&machine)),
             ..ZeroFindings::default()
         },
         ..session::run()

@@ -6,7 +6,7 @@ use punctual_record::Interval;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::{Machine, Quantity};
 
-use crate::advice::{Candidate, Goal, central, longest_take, naive, pick, within};
+use crate::advice::{Candidate, Goal, longest_take, naive, pick, within};
 use crate::rows::{PAGE_BYTES, RatedPool, ZeroAdvice, ZeroBounds, ZeroHold, ZeroPick, ZeroPool};
 use crate::{distinct, simulation};
 
@@ -32,48 +32,58 @@ impl Advised {
         goals: &[Goal],
         pages: u64,
     ) -> Result<Self, Refusal> {
+        let with_intervals = |setting| {
+            let rates = within(machine, &setting, pages)?;
+            Ok(Candidate { setting, rates })
+        };
+        let cpus = machine.topology.cpus();
+        Self::rated(cpus, candidates, goals, pages, with_intervals)
+    }
+
+    /// Picks from the `candidates` of a computer of so many CPUs without further simulations: all
+    /// intervals are empty. For candidates that were simulated before the user ended it.
+    ///
+    /// # Errors
+    /// The naive pool is not among the candidates.
+    pub fn of_some(
+        cpus: usize,
+        candidates: &[Candidate],
+        goals: &[Goal],
+        pages: u64,
+    ) -> Result<Self, Refusal> {
+        let known = |setting| {
+            let known = candidates.iter().find(|c| c.setting == setting);
+            known.copied().ok_or_else(none)
+        };
+        Self::rated(cpus, candidates, goals, pages, known)
+    }
+
+    /// `rate` gives the rates of an advised pool.
+    fn rated(
+        cpus: usize,
+        candidates: &[Candidate],
+        goals: &[Goal],
+        pages: u64,
+        rate: impl Fn(Setting) -> Result<Candidate, Refusal>,
+    ) -> Result<Self, Refusal> {
         let mut picks: Vec<(Goal, Candidate)> = Vec::new();
         for &goal in goals {
             let scored = candidates.iter();
             let scored = scored.map(|c| (c.setting, Interval::exactly(c.score(goal))));
-            let best = pick(&scored.collect::<Vec<_>>(), pages);
-            let best = best.ok_or_else(|| Refusal::new("there is no pool to advise"))?;
+            let best = pick(&scored.collect::<Vec<_>>(), pages).ok_or_else(none)?;
             let same = picks.iter().find(|(_, c)| c.setting == best);
-            let with_interval = match same {
+            let rated = match same {
                 Some((_, known)) => *known,
-                None => rated(machine, best, pages)?,
+                None => rate(best)?,
             };
-            picks.push((goal, with_interval));
+            picks.push((goal, rated));
         }
         Ok(Self {
             picks,
-            naive: rated(machine, naive(machine.topology.cpus()), pages)?,
+            naive: rate(naive(cpus))?,
             pages,
             considered: candidates.len(),
         })
-    }
-
-    /// Predicts each of `settings`, and picks for `goals`; `next` hears of each
-    /// before, and says whether to continue: `None` if not.
-    ///
-    /// # Errors
-    /// As of [`Self::of`].
-    pub fn ask(
-        machine: &Machine,
-        settings: Vec<Setting>,
-        goals: &[Goal],
-        pages: u64,
-        next: &mut dyn FnMut(&Setting) -> bool,
-    ) -> Result<Option<Self>, Refusal> {
-        let mut candidates = Vec::new();
-        for setting in settings {
-            if !next(&setting) {
-                return Ok(None);
-            }
-            let rates = central(machine, &setting, pages)?;
-            candidates.push(Candidate { setting, rates });
-        }
-        Self::of(machine, &candidates, goals, pages).map(Some)
     }
 
     /// The advice for a Run.
@@ -110,9 +120,8 @@ impl Advised {
     }
 }
 
-fn rated(machine: &Machine, setting: Setting, pages: u64) -> Result<Candidate, Refusal> {
-    let rates = within(machine, &setting, pages)?;
-    Ok(Candidate { setting, rates })
+fn none() -> Refusal {
+    Refusal::new("there is no pool to advise")
 }
 
 /// How long Linux zeroes without offering the CPU to others: up to 32 MiB, which
@@ -170,6 +179,7 @@ pub(super) fn hold(machine: &Machine, lock: LockKind, workers: usize) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::advice::central;
     use punctual_sim::model::Confidence;
     use punctual_zero_sim::{Figure, Topology};
 

@@ -24,7 +24,10 @@ pub use measured::{best_measured, finalists};
 
 /// Predicts a pool that zeroes so many pages with every figure at its central value: all intervals
 /// are empty.
-fn central(machine: &Machine, setting: &Setting, pages: u64) -> Result<ZeroRates, Refusal> {
+///
+/// # Errors
+/// As of [`simulate`].
+pub fn central(machine: &Machine, setting: &Setting, pages: u64) -> Result<ZeroRates, Refusal> {
     let job = Job::new(*setting, pages);
     Ok(rates(machine, &job, &simulate(machine, &job)?.into()))
 }
@@ -174,7 +177,7 @@ impl Goal {
 const AS_GOOD: f64 = 0.995;
 
 /// The naive pool: the smallest take, the simplest lock that spins, and a thread on every CPU.
-const fn naive(cpus: usize) -> Setting {
+pub const fn naive(cpus: usize) -> Setting {
     Setting::new(cpus, LockKind::Tas, Batch::One)
 }
 
