@@ -22,6 +22,7 @@ mod interval;
 mod late;
 mod learned;
 mod not_done;
+mod promise;
 pub mod published;
 mod punctuality;
 pub mod regimes;
@@ -46,6 +47,7 @@ pub use interval::Interval;
 pub use late::{CAP_NS, Late, Mode, median, modes, nearest_rank, percentile};
 pub use learned::{Estimate, Learned, LearnedCall, LearnedClass};
 pub use not_done::NotDone;
+pub use promise::{Kept, LatePromise};
 pub use punctuality::Punctuality;
 #[cfg(feature = "schema")]
 pub use run::schema;

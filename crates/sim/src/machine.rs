@@ -20,6 +20,7 @@ use crate::world::{Limits, World};
 #[derive(Debug)]
 pub struct SimMachine {
     model: Arc<Model>,
+    seed: u64,
     random: Random,
     limits: Limits,
 }
@@ -29,6 +30,7 @@ impl SimMachine {
     pub fn new(model: Model, seed: u64) -> Self {
         Self {
             model: Arc::new(model),
+            seed,
             random: Random::new(seed),
             limits: Limits::default(),
         }
@@ -144,5 +146,9 @@ impl Machine for SimMachine {
 
     fn run(&mut self, program: &Program) -> Result<Observations, Refusal> {
         Ok(self.run_watched(program, false, &mut |_| {})?.0)
+    }
+
+    fn enter_round(&mut self, round: u32) {
+        self.random = Random::of_round(self.seed, round);
     }
 }

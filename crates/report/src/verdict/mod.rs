@@ -47,6 +47,8 @@ pub struct Overview {
     pub rows: Vec<Vec<String>>,
     /// What is to be known to read it.
     pub caption: String,
+    /// The names of rows that are shown even where there is no room.
+    pub always: Vec<String>,
 }
 
 /// What a run says in these words, with what is to be known of the run.
@@ -193,6 +195,7 @@ impl Verdict {
             head: head.into_iter().map(Into::into).collect(),
             rows: rows.into_iter().collect(),
             caption: caption.into(),
+            always: vec![],
         };
         self.overview = (!overview.rows.is_empty()).then_some(overview);
         self
@@ -202,6 +205,14 @@ impl Verdict {
     pub fn told<R>(self, table: Table<'_, R>, caption: impl Into<String>) -> Self {
         let Cells { head, rows, .. } = table.cells();
         self.table(head, rows, caption)
+    }
+
+    /// Shows the rows of these names even where there is no room.
+    fn always(mut self, names: Vec<String>) -> Self {
+        if let Some(overview) = &mut self.overview {
+            overview.always = names;
+        }
+        self
     }
 
     fn cut(mut self) -> Self {
@@ -285,7 +296,8 @@ impl Verdict {
 impl Overview {
     /// Lines of at most `width`, and besides the head at most so many. Cells are broken for that, or
     /// where there is no room for more lines, words are cut; only then are rows left out, and how
-    /// many is said. The best is never among them, and neither is the library.
+    /// many is said. The best is never among them, and neither is the library, nor what is `always`
+    /// shown.
     fn text(&self, width: usize, room: usize) -> String {
         const HEAD: usize = 2;
         let all = self.cells(|_| true);
@@ -311,10 +323,13 @@ impl Overview {
         let n = self.rows.len();
         let mut order: Vec<usize> = (0..n).collect();
         let library = self.rows.iter().position(|row| is_library(row));
+        let is_always = |i: usize| self.always.contains(&self.rows[i][0]);
         order.sort_by_key(|i| !is_best(&self.rows[*i]) && Some(*i) != library);
-        let mut text = String::new();
+        order.sort_by_key(|i| !is_always(*i));
+        let least = (0..n).filter(|i| is_always(*i)).count().max(1);
+        let mut text = short(self.cells(|_| true)).lines(width);
         // The most for which there is room, and one line says how many are missing.
-        for shown in (1..n).rev() {
+        for shown in (least..n).rev() {
             let cells = short(self.cells(|i| order[..shown].contains(&i)));
             text = format!("{}and {} more: --full\n", cells.lines(width), n - shown);
             if text.lines().count() <= HEAD + room {
