@@ -282,7 +282,7 @@ fn conditions(args: &BenchArgs, machine: &dyn Machine) -> Result<Conditions> {
 fn held(interval: Nanos, machine: &dyn Machine) -> bool {
     let asked = machine.check(&vec![holds(interval)].into());
     if let Err(why) = &asked {
-        say!("--hold {interval} does nothing here: {why}");
+        say!("--hold {} does nothing here: {why}", interval.exact());
     }
     asked.is_ok()
 }

@@ -75,7 +75,7 @@ fn promises(group: &[Row<'_, Pace>]) -> Vec<(String, LatePromise)> {
         let head = format!(
             "late > {}\nat most {} %",
             units::nominal(promise.late.as_ns()),
-            units::percent(promise.share)
+            units::plain(100.0 * promise.share)
         );
         if promises.iter().all(|(_, known)| *known != promise) {
             promises.push((head, promise));

@@ -45,9 +45,9 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     }
     let mut sentences: Vec<String> = loops.iter().take(3).map(Loop::in_words).collect();
     // Of more there is no room for them.
-    if loops.len() < 3 {
-        sentences.extend(other_weights(&loops));
-    }
+    let weights = other_weights(&loops).filter(|_| loops.len() < 3);
+    let spare = weights.as_ref().map(|_| sentences.len());
+    sentences.extend(weights);
     sentences.extend(promises(&loops).take(2));
     let rounds = select::counts(loops.iter().flat_map(Loop::rounds));
     let all = loops.iter().flat_map(|one| &one.rows);
@@ -72,12 +72,6 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     let shown = &loops[..loops.len().min(3)];
     let rates = shown.iter().map(|one| (one.rate.as_str(), one));
     let subjects = ranked(shown);
-    let is_shown = |subject: &&&str| {
-        let is_named = |sentence: &String| names(sentence, subject);
-        **subject == PLAIN_SLEEP || sentences.iter().any(is_named)
-    };
-    let always = subjects.iter().filter(is_shown);
-    let always: Vec<String> = always.map(|subject| (*subject).to_owned()).collect();
     let of_all = match shown.len() < loops.len() {
         true => format!(" The first {} of {} loops.", shown.len(), loops.len()),
         false => String::new(),
@@ -91,15 +85,12 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
         .column(head, |subject| *subject)
         .each(rates, |subject, one| one.cell(subject, style));
     let caption = format!(
-        "Times the lowest [95 % interval], {rounds} rounds, {waits} waits each. alike: not told apart from \
-         the lowest. Cost: CPU time + w x lateness, counted up to 1 ms.{of_all}"
+        "Times the lowest [95 % interval], {rounds} rounds, {waits} waits each. alike: not told \
+         apart. Cost: CPU time + w x lateness, counted up to 1 ms.{of_all}"
     );
     let verdict = Verdict::new(sentences, next).told(table, caption);
-    Some(verdict.always(always))
+    Some(verdict.shows_named(spare))
 }
-
-/// What everybody has: a sleep of the OS, and nothing else.
-const PLAIN_SLEEP: &str = "system";
 
 /// How much of a ratio there is room for.
 #[derive(Clone, Copy)]
@@ -122,14 +113,6 @@ impl Style {
             Self::Brief => briefly_within(ratio),
         }
     }
-}
-
-/// Whether a sentence names a subject.
-fn names(sentence: &str, subject: &str) -> bool {
-    let words = sentence.split([' ', ',', ';']);
-    words
-        .map(|word| word.trim_end_matches(['.', ':']))
-        .any(|word| word == subject)
 }
 
 /// What became of the promises about lateness.
@@ -516,11 +499,7 @@ mod tests {
             let cheap = |name: &str, cost| at(rate_hz, measured(name, &[cost; 6]));
             results.extend([cheap(best, 1.0), cheap(second, 2.0)]);
             let others = (0..14).map(|n| cheap(&format!("other {n}"), 20.0));
-            results.extend(
-                others
-                    .chain([cheap(PLAIN_SLEEP, 9_000.0)])
-                    .collect::<Vec<_>>(),
-            );
+            results.extend(others.chain([cheap("system", 9_000.0)]).collect::<Vec<_>>());
         }
         let text = verdict(&Run::of(results)).unwrap().text(80);
         for row in ["a ", "b ", "c ", "d ", "system "] {

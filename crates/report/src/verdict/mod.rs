@@ -36,6 +36,8 @@ pub struct Verdict {
     pub next: String,
     /// A line to copy behind that, if there is one: it is never broken.
     pub line: Option<String>,
+    /// The number of the sentence that goes first where there is no room.
+    pub spare: Option<usize>,
 }
 
 /// The table of a verdict.
@@ -47,8 +49,9 @@ pub struct Overview {
     pub rows: Vec<Vec<String>>,
     /// What is to be known to read it.
     pub caption: String,
-    /// The names of rows that are shown even where there is no room.
-    pub always: Vec<String>,
+    /// Whether the rows that sentences name, and that of the plain sleep, are shown even where
+    /// there is no room.
+    pub shows_named: bool,
 }
 
 /// What a run says in these words, with what is to be known of the run.
@@ -195,7 +198,7 @@ impl Verdict {
             head: head.into_iter().map(Into::into).collect(),
             rows: rows.into_iter().collect(),
             caption: caption.into(),
-            always: vec![],
+            shows_named: false,
         };
         self.overview = (!overview.rows.is_empty()).then_some(overview);
         self
@@ -207,10 +210,12 @@ impl Verdict {
         self.table(head, rows, caption)
     }
 
-    /// Shows the rows of these names even where there is no room.
-    fn always(mut self, names: Vec<String>) -> Self {
+    /// Never leaves out the row of the plain sleep, nor one that a sentence names. The sentence
+    /// with the number `spare` is left out instead where all of that is more than a screen.
+    fn shows_named(mut self, spare: Option<usize>) -> Self {
+        self.spare = spare;
         if let Some(overview) = &mut self.overview {
-            overview.always = names;
+            overview.shows_named = true;
         }
         self
     }
@@ -231,6 +236,16 @@ impl Verdict {
 
     /// As text in at most so many columns, and 80; 23 lines of them at 80.
     pub fn text(&self, columns: usize) -> String {
+        let text = self.laid_out(columns);
+        let Some(spare) = self.spare.filter(|_| text.lines().count() > LINES) else {
+            return text;
+        };
+        let mut shorter = self.clone();
+        shorter.sentences.remove(spare);
+        shorter.laid_out(columns)
+    }
+
+    fn laid_out(&self, columns: usize) -> String {
         let width = columns.clamp(NARROWEST, WIDTH);
         let wrapped = |prose: &str| -> String {
             let lines = prose::lines(prose, width);
@@ -263,7 +278,7 @@ impl Verdict {
             };
             let room = LINES.saturating_sub(taken + 4).max(fewest);
             above += "\n";
-            above += &overview.text(width, room);
+            above += &overview.text(width, room, &self.sentences);
             above += &caption;
         }
         format!("{above}\n{next}")
@@ -296,9 +311,9 @@ impl Verdict {
 impl Overview {
     /// Lines of at most `width`, and besides the head at most so many. Cells are broken for that, or
     /// where there is no room for more lines, words are cut; only then are rows left out, and how
-    /// many is said. The best is never among them, and neither is the library, nor what is `always`
-    /// shown.
-    fn text(&self, width: usize, room: usize) -> String {
+    /// many is said. The best is never among them, and neither is the library, nor a row that
+    /// [is named](Self::shows_named).
+    fn text(&self, width: usize, room: usize, sentences: &[String]) -> String {
         const HEAD: usize = 2;
         let all = self.cells(|_| true);
         // Names that are the same when they are cut say nothing.
@@ -323,7 +338,11 @@ impl Overview {
         let n = self.rows.len();
         let mut order: Vec<usize> = (0..n).collect();
         let library = self.rows.iter().position(|row| is_library(row));
-        let is_always = |i: usize| self.always.contains(&self.rows[i][0]);
+        let is_always = |i: usize| {
+            let name = &self.rows[i][0];
+            let is_named = || sentences.iter().any(|sentence| names(sentence, name));
+            self.shows_named && (name == PLAIN_SLEEP || is_named())
+        };
         order.sort_by_key(|i| !is_best(&self.rows[*i]) && Some(*i) != library);
         order.sort_by_key(|i| !is_always(*i));
         let least = (0..n).filter(|i| is_always(*i)).count().max(1);
@@ -373,6 +392,17 @@ fn to_copy(line: &str, width: usize) -> String {
     }
     let lines = lines.join(&format!("{GOES_ON}\n{INDENT}"));
     format!("{INDENT}{lines}\n")
+}
+
+/// What everybody has: a sleep of the OS, and nothing else.
+const PLAIN_SLEEP: &str = "system";
+
+/// Whether a sentence names a subject.
+fn names(sentence: &str, subject: &str) -> bool {
+    let words = sentence.split([' ', ',', ';']);
+    words
+        .map(|word| word.trim_end_matches(['.', ':']))
+        .any(|word| word == subject)
 }
 
 /// Whether a row has the sign of the best.
