@@ -71,7 +71,7 @@ pub(crate) enum Command {
     #[command(long_about = watch::ABOUT, after_long_help = watch::AFTER)]
     Watch(Box<WatchArgs>),
 
-    /// Race ways of waiting: how late and how expensive each is, here or on a simulated OS (about 85 s)
+    /// Race ways of waiting: how late and how expensive each is, here or on a simulated OS (about 110 s)
     #[command(long_about = bench::ABOUT, after_long_help = bench::after())]
     Bench(Box<BenchArgs>),
 

@@ -39,7 +39,7 @@ pub(crate) fn give_away_stdout() -> bool {
 /// Whether lines with the sign of the best are printed in bold.
 static IS_BOLD: AtomicBool = AtomicBool::new(false);
 
-/// From now on lines with the sign of the best, `*` before a value, are in bold.
+/// From now on lines of the best are in bold: those with `*` before a value, or `cheapest` in a cell.
 pub(crate) fn embolden() {
     IS_BOLD.store(true, Ordering::Relaxed);
 }
@@ -48,12 +48,12 @@ pub(crate) fn embolden() {
 pub(crate) fn print(text: &str) -> Result<bool> {
     let mut text = visible_lines(text);
     if IS_BOLD.load(Ordering::Relaxed) {
-        let lines = text
-            .split_inclusive('\n')
-            .map(|line| match line.contains(" * ") {
+        let lines = text.split_inclusive('\n').map(|line| {
+            match line.contains(" * ") || line.contains("  cheapest") {
                 true => format!("\x1b[1m{}\x1b[0m\n", line.trim_end_matches('\n')),
                 false => line.to_owned(),
-            });
+            }
+        });
         text = lines.collect();
     }
     if STDOUT_IS_GIVEN_AWAY.load(Ordering::Relaxed) {

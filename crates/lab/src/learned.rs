@@ -1,8 +1,20 @@
 //! The knowledge of strategies by the end of their rounds, for the Run.
 
-use punctual_core::Nanos;
 use punctual_core::strategies::{self, Adaptive, AnyStrategy};
-use punctual_record::{self as record, Learned, LearnedCall, LearnedClass};
+use punctual_core::{Nanos, StrategySpec};
+use punctual_program::program::Subject;
+use punctual_record::{self as record, LIBRARY, Learned, LearnedCall, LearnedClass};
+
+/// Whether a subject waits differently after it has waited for a while. Of real code only the
+/// library does.
+pub(crate) fn learns(subject: &Subject) -> bool {
+    match (subject, subject.spec()) {
+        (Subject::Peer(name), _) => name == LIBRARY,
+        // Its margin is all it has, and it keeps nothing to show.
+        (_, Some(StrategySpec::Quantile { .. })) => true,
+        (_, spec) => spec.is_some_and(|spec| learned(&spec.build()).is_some()),
+    }
+}
 
 /// The knowledge of a strategy, if it learns and keeps anything from one wait to the next; without
 /// its experiment.
@@ -97,7 +109,10 @@ mod tests {
     fn who_learns_tells_what_and_who_does_not_is_left_out() {
         let all = subjects(&["spin", "max-nap", "precise", "timer", "adaptive-exact"]);
         let rate = Rate::from_hz(1_000).unwrap();
-        let batch = Batch::Lasting(Nanos::from_ms(500));
+        let batch = Batch::Lasting {
+            length: Nanos::from_ms(1_000),
+            warm_up: Nanos::from_secs(1),
+        };
         let told = interleaved(&pace::cases(&all, &[rate], batch, Conditions::default()));
         let names: Vec<&str> = told.iter().map(|l| l.subject.as_str()).collect();
         assert_eq!(names, ["precise", "timer", "adaptive-exact"]);

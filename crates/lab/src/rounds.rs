@@ -2,9 +2,12 @@
 //!
 //! A B C A B C ...: within a round every subject meets the same host, and what
 //! changes from round to round shows as the width of an interval. Each batch
-//! runs in a fresh thread, and nothing is printed while one runs. Where a case
-//! [keeps its state](Case::keeps_state), its subject lives as long as the rounds, as a waiter
-//! does in an application: only its first round is cold.
+//! runs in a fresh thread, and nothing is printed while one runs.
+//!
+//! Rounds are independent, so that the interval over them tells what other rounds give. Each
+//! begins with a fresh waiter, whose warm-up its program states. On a simulated computer the
+//! chances of a batch are those of its round, whatever else runs. Only where a case
+//! [keeps its state](Case::keeps_state) does its subject live as long as the rounds.
 
 use std::ops::Add;
 
@@ -164,6 +167,7 @@ pub(crate) fn take_turns(
                 of,
                 next: case,
             });
+            machine.enter_round(round);
             let observed = match machine.run(&programs[i]) {
                 Ok(observed) => observed,
                 Err(refusal) if (round, i) == (0, 0) => return Err(refusal),
@@ -489,6 +493,10 @@ mod tests {
     impl Machine for Fails {
         fn check(&self, program: &Program) -> Result<(), Refusal> {
             self.machine.check(program)
+        }
+
+        fn enter_round(&mut self, round: u32) {
+            self.machine.enter_round(round);
         }
 
         fn run(&mut self, program: &Program) -> Result<Observations, Refusal> {

@@ -23,6 +23,11 @@ pub trait Machine {
     /// As [`check`](Self::check), before anything runs; and when something
     /// that was granted then is no longer to be had.
     fn run(&mut self, program: &Program) -> Result<Observations, Refusal>;
+
+    /// Gives the next run the chances of this round, counted from 0. They depend on the machine's
+    /// seed and on `round`, not on what ran before. A machine that has no seed, as this host,
+    /// does nothing.
+    fn enter_round(&mut self, _round: u32) {}
 }
 
 /// The observations of a machine in one experiment.

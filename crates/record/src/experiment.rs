@@ -71,9 +71,9 @@ pub struct Pace {
     pub rate_hz: f64,
     /// The start from which deadlines are counted.
     pub deadlines: Deadlines,
-    /// Waits of a batch before those that count; how many follows from the rounds.
+    /// Waits of each batch before those that count.
     pub warm_up_waits: u64,
-    /// How batches after the first begin; follows from the deadlines.
+    /// How batches after the first begin.
     pub learning: Learning,
     /// The times from one wake to the next; of several threads those of the first.
     pub frames: Option<Frames>,
@@ -108,10 +108,11 @@ pub enum Deadlines {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Learning {
-    /// With what the subject has learned in those before.
+    /// With what the subject has learned in those before, as older versions measured: their
+    /// rounds are of one waiter, and their intervals do not tell what another one costs.
     #[serde(rename = "keeps state")]
     KeepsState,
-    /// Cold.
+    /// With a fresh waiter, so that the rounds are independent.
     #[serde(rename = "starts over")]
     StartsOver,
 }
@@ -657,7 +658,12 @@ impl Experiment {
             Self::Pace(of) => {
                 let mut params = json!({
                     "period_ns": of.period_ns, "rate_hz": of.rate_hz, "deadlines": of.deadlines,
+                    "learning": of.learning,
                 });
+                // Where a waiter lives as long as the rounds, it warms up once.
+                if of.learning == Learning::StartsOver {
+                    params[WARM_UP] = json!(of.warm_up_waits);
+                }
                 if let Some(Crowd { threads, same }) = of.crowd {
                     params["threads"] = json!(threads);
                     params["instants"] = json!(if same { "same" } else { "spread" });
@@ -696,9 +702,12 @@ impl Experiment {
         }
     }
 
-    /// Equal for what was measured of the same thing.
+    /// Equal for subjects that were measured under the same conditions. Each may have a warm-up
+    /// of its own.
     pub fn cell(&self) -> (&'static str, BTreeMap<String, Value>) {
-        (self.name(), self.params())
+        let mut params = self.params();
+        params.remove(WARM_UP);
+        (self.name(), params)
     }
 
     /// The machine, where it is one of several that a scenario ran on.
@@ -751,6 +760,9 @@ impl Phase {
         json!({ "scenario": self.scenario, "phase": self.phase, "phase_index": self.phase_index })
     }
 }
+
+/// The parameter that is how long a fresh waiter warms up.
+const WARM_UP: &str = "warm_up_waits";
 
 /// One experiment of the enum.
 pub trait OfExperiment: Sized {

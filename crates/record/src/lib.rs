@@ -29,6 +29,7 @@ mod late;
 mod learned;
 mod logged;
 mod not_done;
+mod promise;
 pub mod published;
 mod punctuality;
 pub mod regimes;
@@ -54,6 +55,7 @@ pub use late::{CAP_NS, Late, Mode, median, modes, nearest_rank, percentile};
 pub use learned::{Estimate, Learned, LearnedCall, LearnedClass};
 pub use logged::{Beyond, Binned, Imported, Logged, LoggedKind, Stated};
 pub use not_done::NotDone;
+pub use promise::{Kept, LatePromise};
 pub use punctuality::Punctuality;
 #[cfg(feature = "schema")]
 pub use run::schema;

@@ -97,6 +97,9 @@ pub struct Findings {
     /// The threads that computed beside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_threads: Option<usize>,
+    /// The timer interval that the process held a request for while it waited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold_ns: Option<u64>,
     /// The models that the scenario ran on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelFacts>,

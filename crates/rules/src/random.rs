@@ -23,6 +23,12 @@ impl Random {
         folded.rotate_right((self.0 >> 122) as u32)
     }
 
+    /// The generator of one round: those of other rounds and of other seeds share nothing with it.
+    pub fn of_round(seed: u64, round: u32) -> Self {
+        // One seed plus a round would be the next seed plus the round before.
+        Self::new(scattered(scattered(seed) ^ u64::from(round)))
+    }
+
     /// A time in `[0, bound)`, each equally likely; zero for a zero bound.
     pub fn below(&mut self, bound: Time) -> Time {
         let product = u128::from(self.next()) * u128::from(bound.as_thirds());
@@ -74,6 +80,15 @@ impl Random {
     }
 }
 
+/// The output function of SplitMix64 (G. Steele, D. Lea and C. Flood, "Fast splittable
+/// pseudorandom number generators", 2014): another number for each.
+fn scattered(number: u64) -> u64 {
+    let mut z = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
 #[cfg(test)]
 mod tests {
     use rand_core::Rng;
@@ -90,6 +105,20 @@ mod tests {
                 assert_eq!(ours.next(), theirs.next_u64());
             }
         }
+    }
+
+    #[test]
+    fn rounds_of_neighbouring_seeds_have_chances_of_their_own() {
+        let second = Time::from_ns(1_000_000_000);
+        let first = |seed, round| Random::of_round(seed, round).below(second).floor_ns();
+        let mut seen: Vec<u64> = (0..40)
+            .flat_map(|seed| (0..40).map(move |round| first(seed, round)))
+            .collect();
+        let mean = seen.iter().sum::<u64>() / seen.len() as u64;
+        assert!(mean.abs_diff(500_000_000) < 25_000_000, "{mean}");
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), 1_600);
     }
 
     #[test]

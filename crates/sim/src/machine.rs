@@ -19,6 +19,7 @@ use crate::world::{Limits, World};
 #[derive(Debug)]
 pub struct SimMachine {
     model: Arc<Model>,
+    seed: u64,
     random: Random,
     limits: Limits,
 }
@@ -28,6 +29,7 @@ impl SimMachine {
     pub fn new(model: Model, seed: u64) -> Self {
         Self {
             model: Arc::new(model),
+            seed,
             random: Random::new(seed),
             limits: Limits::default(),
         }
@@ -143,5 +145,9 @@ impl Machine for SimMachine {
 
     fn run(&mut self, program: &Program) -> Result<Observations, Refusal> {
         Ok(self.run_watched(program, false, &mut |_| {})?.0)
+    }
+
+    fn enter_round(&mut self, round: u32) {
+        self.random = Random::of_round(self.seed, round);
     }
 }

@@ -16,7 +16,7 @@ use punctual_sim::{Model, SimMachine};
 
 use crate::options::{Effort, Output, Place};
 use crate::session::{self, Measured, Outputs};
-use crate::values::{List, SYNTAX, crowd, list, load};
+use crate::values::{List, SYNTAX, crowd, length, list, load};
 use crate::{Done, host};
 use plan::BenchPlan;
 use regimes::RegimesArgs;
@@ -116,8 +116,8 @@ fn as_run(
 
 /// The options of `bench` that an experiment refuses.
 const MEANINGLESS: [(&str, &[&str]); 3] = [
-    ("regimes", &["load", "on", "seed", "cpu", "plots"]),
-    ("robustness", &["on", "rounds", "quick"]),
+    ("regimes", &["load", "hold", "on", "seed", "cpu", "plots"]),
+    ("robustness", &["hold", "on", "rounds", "quick"]),
     ("naps", &["strategy"]),
 ];
 
@@ -139,9 +139,9 @@ Race ways of waiting: how late and how expensive each of them is.
 
 Without a subcommand: loops at 1000 Hz of every strategy and every peer, and at 60 Hz of those that a game would \
 choose among (system, precise, spin_sleep and adaptive-balanced), in rounds, each in a fresh thread kept on one CPU. \
-Takes about 85 s, with --quick about 15 s; says how long before it begins. A loop has the 1000 waits that a 99th \
-percentile takes if all of them fit into 90 s. All at 60 Hz: --rate 60, in 54 s; with --rounds 25 their percentiles, in \
-four minutes.";
+Takes about 110 s, with --quick about 20 s; says how long before it begins. A loop has the 1000 waits that a 99th \
+percentile takes if all of them fit into 115 s. Each round begins with a fresh waiter of each subject. One that learns \
+has 128 warm-up waits, or as many as fit into 2.2 s; other subjects have a sixteenth. All at 60 Hz: --rate 60, in about two minutes.";
 
 /// The end of its help, generated from the tables.
 pub(crate) fn after() -> String {
@@ -170,6 +170,7 @@ Examples:
   punctual bench --rate 144,240 --strategy system,fixed-margin,spin_sleep
   punctual bench --load 1 --json loaded.json --plots figures
   punctual bench --on linux,slack=1ns
+  punctual bench --on windows-11 --hold 1ms
   punctual bench naps --json naps.json
   punctual bench --on recorded,file=naps.json
   punctual bench --rate 1000 --strategy precise,adaptive-exact --explain
@@ -207,6 +208,12 @@ pub(crate) struct BenchArgs {
     /// Threads that compute all the time beside the measurement, per CPU: 0.5, 1, 2
     #[arg(long, value_name = "N", global = true, allow_hyphen_values = true, value_parser = load)]
     pub(crate) load: Option<f64>,
+
+    /// Hold a request for this timer interval meanwhile, as games do on Windows: 1ms
+    ///
+    /// On models of Windows and on Windows. Other systems have no timer interval to ask for.
+    #[arg(long, value_name = "LENGTH", global = true, allow_hyphen_values = true, value_parser = length)]
+    pub(crate) hold: Option<Nanos>,
 
     #[command(flatten)]
     pub(crate) effort: Effort,

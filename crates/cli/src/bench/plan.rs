@@ -3,7 +3,7 @@
 use anyhow::{Result, anyhow, bail};
 use punctual_core::strategies::{Defaults, Promise};
 use punctual_core::{Nanos, Rate, StrategySpec};
-use punctual_lab::experiments::{Conditions, robustness};
+use punctual_lab::experiments::{Conditions, holds, robustness};
 use punctual_lab::host::usual_cpu;
 use punctual_lab::plan::Interleaved;
 use punctual_lab::plan::bench::{self, Bench};
@@ -38,7 +38,7 @@ impl BenchPlan {
     ) -> Result<Self> {
         check(args)?;
         let experiment = args.experiment();
-        let (subjects, conditions) = (subjects(args)?, conditions(args)?);
+        let (subjects, conditions) = (subjects(args)?, conditions(args, machine)?);
         let bench = Bench {
             experiment,
             rates: rates(args)?,
@@ -103,6 +103,7 @@ impl BenchPlan {
         Findings {
             cpu: self.conditions.cpu,
             load_threads: Some(self.conditions.hogs),
+            hold_ns: self.conditions.hold.map(Nanos::as_ns),
             seed: is_random.then(|| args.place.seed()),
             ..Findings::default()
         }
@@ -120,6 +121,7 @@ fn check(args: &BenchArgs) -> Result<()> {
         ("--explain", args.explain),
         ("--on", alone && !args.place.is_here()),
         ("--rounds", alone && args.effort.rounds.is_some()),
+        ("--hold", alone && args.hold.is_some()),
         ("--quick", alone && args.effort.quick),
         (
             "--strategy",
@@ -246,7 +248,8 @@ fn promisable(name: &str) -> Result<()> {
     Ok(())
 }
 
-fn conditions(args: &BenchArgs) -> Result<Conditions> {
+fn conditions(args: &BenchArgs, machine: &dyn Machine) -> Result<Conditions> {
+    let hold = args.hold.filter(|interval| held(*interval, machine));
     if args.runs_here() {
         let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         // Many threads on one CPU would say nothing of the others.
@@ -255,6 +258,7 @@ fn conditions(args: &BenchArgs) -> Result<Conditions> {
             cpu: args.place.cpu.or_else(usual_cpu),
             hogs: hogs(args, cpus),
             crowd: args.crowd,
+            hold,
         });
     }
     let cpus = args.place.on.as_ref().and_then(Model::cpus);
@@ -270,7 +274,17 @@ fn conditions(args: &BenchArgs) -> Result<Conditions> {
         cpu: args.place.cpu,
         hogs: hogs(args, cpus.unwrap_or(0)),
         crowd: args.crowd,
+        hold,
     })
+}
+
+/// Whether the machine has timer intervals to ask for. If not, that is said.
+fn held(interval: Nanos, machine: &dyn Machine) -> bool {
+    let asked = machine.check(&vec![holds(interval)].into());
+    if let Err(why) = &asked {
+        say!("--hold {} does nothing here: {why}", interval.exact());
+    }
+    asked.is_ok()
 }
 
 /// How many threads that compute all the time the user wants.

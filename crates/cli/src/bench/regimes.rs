@@ -28,6 +28,7 @@ pub(super) fn run(bench: &BenchArgs, args: &RegimesArgs) -> Result<Done> {
         [
             ("--rate", bench.rate.is_some()),
             ("--load", bench.load.is_some()),
+            ("--hold", bench.hold.is_some()),
             ("--explain", bench.explain),
             ("--on", !bench.place.is_here()),
             ("--seed", bench.place.seed.is_some()),

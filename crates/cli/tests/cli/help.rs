@@ -47,7 +47,7 @@ fn what_a_command_takes_is_told_the_same_everywhere() {
         .join(" ");
     for (command, time) in [
         ("measure", "about 50 s"),
-        ("bench", "about 85 s"),
+        ("bench", "about 110 s"),
         ("doctor", "about 10 s"),
     ] {
         assert!(all.contains(&format!("({time})")), "{command}: {all}");

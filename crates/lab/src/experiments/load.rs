@@ -63,7 +63,7 @@ pub fn cases(
         let conditions = Conditions {
             cpu,
             hogs: (load * cpus as f64).ceil() as usize,
-            crowd: None,
+            ..Conditions::default()
         };
         for call in calls {
             for priority in priorities {

@@ -34,7 +34,8 @@ pub use calls::{Call, every_call, usual_calls};
 
 use punctual_core::{Method, Nanos};
 use punctual_program::program::{Due, Op, SpawnKind};
-use punctual_program::{Machine, Program};
+use punctual_program::setting::Requester;
+use punctual_program::{Machine, Program, Setting};
 use punctual_record::Experiment;
 use punctual_record::experiment::Crowd;
 
@@ -65,6 +66,8 @@ pub struct Conditions {
     pub hogs: usize,
     /// The threads of one process that wait, if more than one.
     pub crowd: Option<Crowd>,
+    /// The timer interval that the process asks for and holds, as games do on Windows.
+    pub hold: Option<Nanos>,
 }
 
 impl Conditions {
@@ -72,8 +75,18 @@ impl Conditions {
     fn set_up(&self) -> Vec<Op> {
         let hogs = std::iter::repeat_n(hog(None), self.hogs);
         // Hogs first: they would inherit the measuring thread's CPU.
-        hogs.chain(self.cpu.map(Op::Pin)).collect()
+        let ops = hogs.chain(self.cpu.map(Op::Pin));
+        ops.chain(self.hold.map(holds)).collect()
     }
+}
+
+/// Asks for a timer interval. The request ends with its batch.
+pub fn holds(interval: Nanos) -> Op {
+    Op::Set(Setting::Request {
+        interval,
+        on_battery: None,
+        by: Requester::Process,
+    })
 }
 
 /// Starts a thread that computes all the time, on this CPU or on any.

@@ -3,17 +3,23 @@
 use punctual_core::{Nanos, Rate};
 use punctual_program::Program;
 use punctual_program::program::{Due, Op, SpawnKind, Subject};
-use punctual_record::Experiment;
 use punctual_record::experiment::{Crowd, Deadlines, Learning, Pace};
+use punctual_record::{Experiment, LatePromise};
 
 use super::Conditions;
+use crate::learned::learns;
 use crate::rounds::Case;
 
 /// How many waits a batch has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Batch {
     /// As many as fit into this time, and at least a few.
-    Lasting(Nanos),
+    Lasting {
+        /// The time, without the warm-up.
+        length: Nanos,
+        /// The longest warm-up of a subject that learns; one of 16 waits may take longer.
+        warm_up: Nanos,
+    },
     /// Exactly so many, each begun when the one before it ended: the
     /// accurate-sleep article's game loop, which sleeps off the rest of each
     /// frame.
@@ -21,11 +27,30 @@ pub enum Batch {
 }
 
 const WAITS_MIN: u64 = 10;
-const WARM_UP_MIN: u64 = 2;
 
-/// Every subject at every rate. In a [crowd](Conditions::crowd) so many threads wait at that rate,
-/// and all are measured. With [`Batch::Lasting`] deadlines are absolute cycles of the rate; passed
-/// ones are skipped and counted. The knowledge of a strategy is then kept from round to round.
+/// Waits of a fresh subject that learns, before the measured ones. After so many the median cost
+/// of every strategy but one has settled, on the models and at the rates of the test
+/// `intervals_hold_what_other_seeds_give`; on macOS `adaptive` learns on for a thousand.
+const LEARNS_IN: u64 = 128;
+/// In less it would learn nothing.
+const LEARNS_IN_MIN: u64 = 16;
+
+/// Waits of a fresh subject before the measured ones. One with a promise has those after which
+/// it settles a weight; one that learns nothing has a sixteenth, for its thread, which is fresh too.
+pub(crate) fn warm_up(subject: &Subject, rate: Rate, longest: Nanos) -> u64 {
+    let promise = subject.spec().and_then(LatePromise::of);
+    let promise = promise.map(|it| it.learned_in());
+    let fit = rate.cycle_after(longest).max(LEARNS_IN_MIN);
+    let learning = fit.min(LEARNS_IN.max(promise.unwrap_or(0)));
+    match learns(subject) {
+        true => learning,
+        false => (learning / 16).max(2),
+    }
+}
+
+/// Every subject at every rate. In a [crowd](Conditions::crowd) so many threads wait at that
+/// rate, and all are measured. With [`Batch::Lasting`] deadlines are absolute
+/// cycles of the rate; those that have passed are skipped and counted.
 pub fn cases(
     subjects: &[Subject],
     rates: &[Rate],
@@ -42,21 +67,17 @@ pub fn cases(
 
 fn case(subject: &Subject, rate: Rate, batch: Batch, conditions: Conditions) -> Case {
     let (waits, warm_up, due) = match batch {
-        Batch::Lasting(length) => {
+        Batch::Lasting { length, warm_up } => {
             let fit = rate.cycle_after(length).saturating_sub(1);
-            let waits = fit.max(WAITS_MIN);
-            // For the thread, which is a fresh one; only in the first round the
-            // subject has yet to learn too.
-            (waits, (waits / 20).max(WARM_UP_MIN), Due::NextCycle)
+            let warm_up = self::warm_up(subject, rate, warm_up);
+            (fit.max(WAITS_MIN), warm_up, Due::NextCycle)
         }
+        // The article's loop starts cold.
         Batch::Frames(n) => (n, 0, Due::After(rate.period())),
     };
-    let (deadlines, learning) = match batch {
-        // A waiter lives as long as the loop it serves, which is longer than
-        // all batches together.
-        Batch::Lasting(_) => (Deadlines::Absolute, Learning::KeepsState),
-        // The article's loop starts cold.
-        Batch::Frames(_) => (Deadlines::Relative, Learning::StartsOver),
+    let deadlines = match batch {
+        Batch::Lasting { .. } => Deadlines::Absolute,
+        Batch::Frames(_) => Deadlines::Relative,
     };
     if let Some(crowd) = conditions.crowd {
         let ops = conditions.set_up();
@@ -77,24 +98,18 @@ fn case(subject: &Subject, rate: Rate, batch: Batch, conditions: Conditions) -> 
         rate_hz: rate.as_hz(),
         deadlines,
         warm_up_waits: warm_up,
-        learning,
+        learning: Learning::StartsOver,
         frames: None,
         crowd: None,
     };
     let program = Program::of(subject.clone(), ops);
     let (cells, length) = (vec![Experiment::Pace(cell)], rate.offset(warm_up + waits));
-    Case {
-        keeps_state: learning == Learning::KeepsState,
-        ..Case::new(subject, program, cells, length)
-    }
+    Case::new(subject, program, cells, length)
 }
 
 /// All threads are there when the first of them begins: starting one takes less.
 const STARTS_WITHIN: Nanos = Nanos::from_us(500);
-/// Waits of each thread before the measured ones, in which strategies learn.
-const LEARNS_IN: u64 = 100;
 
-/// Each thread begins anew in each round, as the threads are others.
 fn in_crowd(
     subject: &Subject,
     rate: Rate,
@@ -102,7 +117,6 @@ fn in_crowd(
     (warm_up, waits): (u64, u64),
     mut ops: Vec<Op>,
 ) -> Case {
-    let warm_up = warm_up.max(LEARNS_IN);
     let begin = STARTS_WITHIN.times(crowd.threads.into()) + Nanos::from_ms(20);
     let body = |place: u32| {
         // Spread evenly however many there are: by the golden ratio.
@@ -145,50 +159,30 @@ mod tests {
 
     #[test]
     fn batches_have_the_waits_that_fit() {
-        let subject = Subject::Strategy(StrategySpec::Spin);
-        let lasting = |hz, ms| {
+        let samples = |spec, hz, length| {
+            let batch = Batch::Lasting {
+                length: Nanos::from_ms(length),
+                warm_up: Nanos::from_ms(2_200),
+            };
             let rate = Rate::from_hz(hz).unwrap();
-            case(
-                &subject,
-                rate,
-                Batch::Lasting(Nanos::from_ms(ms)),
-                Conditions::default(),
-            )
-            .program
-            .samples_max()
+            let case = case(&Subject::Strategy(spec), rate, batch, Conditions::default());
+            assert!(!case.keeps_state);
+            case.program.samples_max()
         };
-        assert_eq!(lasting(1_000, 400), Some(400 + 20));
-        assert_eq!(lasting(60, 500), Some(30 + 2));
-        assert_eq!(lasting(1, 10), Some(10 + 2));
+        let (learns, does_not) = (StrategySpec::quantile(10.0), StrategySpec::Spin);
+        assert_eq!(samples(learns, 1_000, 400), Some(400 + 128));
+        assert_eq!(samples(does_not, 1_000, 400), Some(400 + 8));
+        assert_eq!(samples(learns, 60, 500), Some(30 + 128));
+        assert_eq!(samples(learns, 24, 500), Some(12 + 53));
+        assert_eq!(samples(learns, 1, 10), Some(10 + 16));
+        assert_eq!(samples(does_not, 1, 10), Some(10 + 2));
         let frames = case(
-            &subject,
+            &Subject::Strategy(does_not),
             Rate::from_hz(60).unwrap(),
             Batch::Frames(1_000),
             Conditions::default(),
         );
         assert_eq!(frames.program.samples_max(), Some(1_000));
         assert_eq!(frames.length, Nanos::new(16_666_666_666));
-    }
-
-    #[test]
-    fn only_what_the_article_starts_cold_starts_over_in_each_round() {
-        let subjects = [Subject::Strategy(StrategySpec::Spin)];
-        let rates = [Rate::from_hz(60).unwrap(), Rate::from_hz(1_000).unwrap()];
-        for (batch, keeps_state, learning) in [
-            (
-                Batch::Lasting(Nanos::from_ms(100)),
-                true,
-                Learning::KeepsState,
-            ),
-            (Batch::Frames(10), false, Learning::StartsOver),
-        ] {
-            for case in cases(&subjects, &rates, batch, Conditions::default()) {
-                assert_eq!(case.keeps_state, keeps_state);
-                let Experiment::Pace(pace) = &case.cells[0] else {
-                    panic!("{case:?}");
-                };
-                assert_eq!(pace.learning, learning);
-            }
-        }
     }
 }

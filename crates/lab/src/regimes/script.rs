@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use punctual_core::Nanos;
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
@@ -14,6 +15,8 @@ pub enum Regime {
     Cold,
     /// The number of waits a second.
     Rate(u32),
+    /// Waits of one period, of a rate that is not whole.
+    Every(Duration),
     /// Lengths from 20 us to 30 ms, each decade as often as the others.
     Log,
     /// 0.5, 1, 2, 4, 8 and 16.7 ms in any order.
@@ -74,6 +77,7 @@ impl fmt::Display for Regime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rate(hz) => return write!(f, "{hz}Hz"),
+            Self::Every(period) => return write!(f, "{}", Nanos::from(*period).exact()),
             Self::Cold => "cold",
             Self::Log => "log",
             Self::Mixed => "mixed",
@@ -157,6 +161,7 @@ impl Script {
             Regime::Cold => (Before::Fresh, Due::Cycle(COLD)),
             Regime::Burst => (Before::Rest(REST), Due::Cycle(MS)),
             Regime::Rate(hz) => (Before::Nothing, Due::Cycle(period(hz))),
+            Regime::Every(period) => (Before::Nothing, Due::Cycle(period)),
             Regime::Switch if (n / UNIT).is_multiple_of(2) => {
                 (Before::Nothing, Due::Cycle(period(60)))
             }

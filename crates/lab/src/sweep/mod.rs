@@ -10,11 +10,13 @@
 //! | file | what it does |
 //! |---|---|
 //! | `read`, `values` | TOML to a plan; lists and ranges to values |
+//! | `asks` | requests for a timer interval |
 //! | `waits`, `scenarios` | a unit to its rows |
 //! | `kept` | which rows belong to a unit, and a unit to a shard; rows to what is missing, and to what cells say |
 //!
 //! The verdict on the rows is in [`punctual_record::sweep`].
 
+mod asks;
 mod kept;
 mod read;
 mod scenarios;
@@ -33,6 +35,7 @@ use punctual_record::sweep::{By, Row, Sweep, is_narrow, judge};
 
 use crate::regimes::Regime;
 use crate::scenario::Scenario;
+use asks::Ask;
 
 /// A sweep that can be run.
 #[derive(Clone, Debug)]
@@ -93,6 +96,8 @@ pub struct Unit {
     waits: Option<Regime>,
     /// Threads that compute, for each CPU.
     load: u64,
+    /// Who asks for a timer interval.
+    ask: Ask,
     /// Which scenario.
     scenario: usize,
 }

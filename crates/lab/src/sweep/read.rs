@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use punctual_core::{Nanos, StrategySpec};
+use punctual_core::{Nanos, Rate, StrategySpec};
 use punctual_record::Value;
 use punctual_record::sweep::{Axis, By, Sweep};
 use punctual_sim::Model;
 use punctual_sim::model::{Parameter, Value as Set};
 
+use super::asks::Ask;
 use super::kept::{hash, written};
 use super::values::{numbers, share, text, values};
 use super::waits::subject;
@@ -19,13 +20,14 @@ use crate::scenario::{self, Scenario};
 
 const WHOSE: &str = "a plan";
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "title",
     "on",
     "model",
     "strategies",
     "waits",
     "load",
+    "asks",
     "weight",
     "warm_up",
     "count",
@@ -50,6 +52,7 @@ struct Parts {
     model: Vec<Axis>,
     waits: Vec<Value>,
     load: Vec<Value>,
+    asks: Vec<Value>,
     /// For the hash: what the rows depend on besides.
     other: String,
 }
@@ -80,12 +83,13 @@ fn plan(table: &Table<'_>, find: Find<'_>) -> Result<Plan, Flaw> {
     let on = words(&on_field)?;
     let model = table.get("model", parameters)?.unwrap_or_default();
     let (what, by, scenarios) = what(table, find)?;
-    let [waits, load, weights] = match &what {
+    let [waits, load, asks, weights] = match &what {
         What::Strategies(of) => {
             let waits = waits(&table.need(WHOSE, "waits")?)?;
-            [waits, load(table)?, of.weights.clone()]
+            let asks = table.get("asks", asks)?.unwrap_or_default();
+            [waits, load(table)?, asks, of.weights.clone()]
         }
-        What::Scenarios(_) => [vec![], vec![], vec![]],
+        What::Scenarios(_) => [vec![], vec![], vec![], vec![]],
     };
     let seeds = seeds(table)?;
     let named = |name: &str, values: Vec<Value>| Axis {
@@ -97,6 +101,7 @@ fn plan(table: &Table<'_>, find: Find<'_>) -> Result<Plan, Flaw> {
     axes.extend(model.iter().cloned());
     axes.push(named("waits", waits.clone()));
     axes.push(named("load", load.clone()));
+    axes.push(named("asks", asks.clone()));
     axes.push(named("weight", weights));
     let lengths = axes.iter().map(|axis| axis.values.len().max(1));
     let cells = lengths.fold(1, usize::saturating_mul);
@@ -130,6 +135,7 @@ fn plan(table: &Table<'_>, find: Find<'_>) -> Result<Plan, Flaw> {
         model,
         waits,
         load,
+        asks,
     };
     let units = parts.units(&scenarios).map_err(|why| on_field.flaw(why))?;
     let keys = units.iter().map(|unit| unit.key);
@@ -161,9 +167,19 @@ impl Parts {
             let (model, columns) = self.model(on, &setting)?;
             for (scenario, name) in or_nothing(scenarios).iter().enumerate() {
                 for waits in or_nothing(&self.waits) {
-                    for load in or_nothing(&self.load) {
+                    let loads = or_nothing(&self.load);
+                    let asks = or_nothing(&self.asks);
+                    let here = loads
+                        .iter()
+                        .flat_map(|load| asks.iter().map(move |ask| (load, ask)));
+                    for (load, ask) in here {
                         let mut columns = columns.clone();
-                        let here = [("scenario", name), ("waits", &waits), ("load", &load)];
+                        let here = [
+                            ("scenario", name),
+                            ("waits", &waits),
+                            ("load", load),
+                            ("asks", ask),
+                        ];
                         for (column, value) in here.into_iter().filter(|it| !it.1.is_null()) {
                             columns.insert(column.to_owned(), value.clone());
                         }
@@ -178,6 +194,7 @@ impl Parts {
                             columns,
                             waits: waits.as_str().map(regime).transpose()?,
                             load: load.as_u64().unwrap_or(0),
+                            ask: ask.as_str().map_or(Ok(Ask::Nobody), str::parse)?,
                             scenario,
                         });
                     }
@@ -247,12 +264,14 @@ impl Parts {
 }
 
 impl Plan {
-    /// Whether the first unit of each model can be run.
+    /// Whether the first unit of each model, and of each request, can be run.
     fn check(&self) -> Result<(), String> {
-        let of_models = self
+        let kinds = self
             .units
-            .chunk_by(|one, next| one.partition() == next.partition());
-        for unit in of_models.map(|units| &units[0]) {
+            .iter()
+            .map(|unit| ((unit.partition(), unit.ask), unit));
+        let first: BTreeMap<_, _> = kinds.rev().collect();
+        for unit in first.values() {
             match &self.what {
                 What::Strategies(of) => super::waits::check(of, unit)?,
                 What::Scenarios(of) => {
@@ -284,7 +303,15 @@ fn what(table: &Table<'_>, find: Find<'_>) -> Result<(What, By, Vec<Value>), Fla
         return Ok((What::Strategies(of), By::Cost(judged), vec![]));
     };
     only_for(
-        &["strategies", "waits", "load", "weight", "warm_up", "count"],
+        &[
+            "strategies",
+            "waits",
+            "load",
+            "asks",
+            "weight",
+            "warm_up",
+            "count",
+        ],
         "scenarios",
     )?;
     let names = words(&field)?;
@@ -361,10 +388,23 @@ fn waits(field: &Field<'_>) -> Result<Vec<Value>, Flaw> {
     values(field)
 }
 
+/// Requests for a timer interval.
+fn asks(field: &Field<'_>) -> Result<Vec<Value>, Flaw> {
+    for word in words(field)? {
+        word.parse::<Ask>().map_err(|why| field.flaw(why))?;
+    }
+    values(field)
+}
+
 fn regime(text: &str) -> Result<Regime, String> {
-    let hz = text.strip_suffix("Hz").and_then(|hz| hz.parse().ok());
-    match hz.filter(|hz| (1..=1_000_000).contains(hz)) {
+    let rate = text.strip_suffix("Hz").map(str::trim);
+    let whole = rate.and_then(|hz| hz.parse().ok());
+    match whole.filter(|hz| (1..=1_000_000).contains(hz)) {
         Some(hz) => Ok(Regime::Rate(hz)),
+        None if rate.is_some() => {
+            let rate: Rate = text.parse()?;
+            Ok(Regime::Every(rate.period().into()))
+        }
         None => text.parse::<Regime>().and_then(|regime| match regime {
             Regime::Burst => Err("`burst` rests on the real clock; leave it out".to_owned()),
             other => Ok(other),

@@ -84,6 +84,110 @@ fn a_range_ends_where_it_says() {
 }
 
 #[test]
+fn rates_can_be_a_range_beside_others() {
+    let waits = r#"waits = [{ from = "59Hz", to = "61Hz", step = "1Hz" }, "59.94Hz", "mixed"]"#;
+    let plan = read(&STRATEGIES.replace(r#"waits = ["1000Hz", "mixed"]"#, waits)).unwrap();
+    let axis = &plan.nothing.axes[2];
+    let got: Vec<_> = (0..axis.values.len()).map(|i| axis.label(i)).collect();
+    assert_eq!(got.join(" "), "59Hz 60Hz 61Hz 59.94Hz mixed");
+    let every = plan.units().iter().find_map(|unit| match unit.waits {
+        Some(Regime::Every(period)) => Some(period.as_nanos()),
+        _ => None,
+    });
+    assert_eq!(every, Some(16_683_350));
+    for wrong in [
+        r#"["0.0001Hz"]"#,
+        r#"[{ from = "59Hz", to = "61", step = "1Hz" }]"#,
+    ] {
+        let waits = format!("waits = {wrong}");
+        let plan = STRATEGIES.replace(r#"waits = ["1000Hz", "mixed"]"#, &waits);
+        assert!(read(&plan).is_err(), "{wrong}");
+    }
+}
+
+/// On Windows 10 2004 a request counts for the process that made it, unlike on Windows 7; a
+/// minimised process of Windows 11 asks in vain.
+#[test]
+fn strategies_wait_while_somebody_asks_for_an_interval() {
+    let late_ms = |model: &str, ask: &str| {
+        let text = format!(
+            r#"
+title = "requests"
+on = ["{model}"]
+strategies = ["system", "spin"]
+waits = ["60Hz"]
+asks = ["nobody", "{ask}"]
+weight = [1]
+warm_up = 2
+count = 40
+seeds = 2
+"#
+        );
+        let plan = read(&text).unwrap();
+        let late = |unit: &Unit| {
+            let rows = rows(&plan.run(unit).unwrap());
+            rows[0].columns["late_ns_max"].as_f64().unwrap() / 1e6
+        };
+        let late: Vec<f64> = plan.units().iter().map(late).collect();
+        assert!(late[0] > 10.0, "{model}: {late:?}");
+        late[1]
+    };
+    for (model, ask, is_fine) in [
+        ("windows-7", "1ms by another", true),
+        ("windows-10-2004", "1ms by another", false),
+        ("windows-10-2004", "1ms by itself", true),
+        ("windows-10-2004", "1ms minimised", true),
+        ("windows-11", "1ms by itself", true),
+        ("windows-11", "1ms minimised", false),
+    ] {
+        let late = late_ms(model, ask);
+        assert_eq!(late < 2.5, is_fine, "{model}, {ask}: {late} ms");
+    }
+    let of_macos = STRATEGIES.replace(r#"load = [0, 1]"#, r#"asks = ["1ms by itself"]"#);
+    let refused = read(&of_macos).unwrap_err().to_string();
+    assert!(refused.contains("no resolution to ask for"), "{refused}");
+    let wrong = STRATEGIES.replace(r#"load = [0, 1]"#, r#"asks = ["1ms by magic"]"#);
+    let refused = read(&wrong).unwrap_err().to_string();
+    assert!(refused.contains("write nobody, 1ms by itself"), "{refused}");
+}
+
+fn sweeps_folder() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sweeps")
+}
+
+#[test]
+fn the_plans_that_are_shipped_can_be_run() {
+    let mut cells = BTreeMap::new();
+    for entry in std::fs::read_dir(sweeps_folder()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|it| it == "toml") {
+            let plan = read(&std::fs::read_to_string(&path).unwrap()).unwrap();
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            cells.insert(name, plan.cells());
+        }
+    }
+    let root = sweeps_folder().join("..");
+    let docs = std::fs::read_to_string(root.join("docs/sweeping.md")).unwrap();
+    for thin in ["rates-thin", "rates-elsewhere-thin"] {
+        let said = std::fs::read_to_string(root.join(format!("sweeps/{thin}.txt"))).unwrap();
+        assert!(
+            docs.contains(&said),
+            "docs/sweeping.md lacks what {thin} said"
+        );
+    }
+    // As they say themselves, and docs/sweeping.md.
+    let want = [
+        ("adaptive", 10_125),
+        ("rates", 141_552),
+        ("rates-elsewhere", 14_745),
+        ("rates-elsewhere-thin", 450),
+        ("rates-thin", 4_320),
+    ];
+    let want = want.map(|(name, cells)| (name.to_owned(), cells));
+    assert_eq!(cells, BTreeMap::from(want));
+}
+
+#[test]
 fn a_unit_gives_a_row_for_each_subject_and_weight() {
     let plan = read(STRATEGIES).unwrap();
     let rows = rows(&plan.run(&plan.units()[15]).unwrap());

@@ -7,21 +7,17 @@ use crate::scenario::error::Flaw;
 use crate::scenario::table::{Field, Table};
 
 /// An axis has so many values at most.
-const MOST: usize = 256;
+const MOST: usize = 1_024;
 
-/// The values of a key: one, a list of them, or `{ from, to, step }` or `{ from, to, times }`.
+/// The values of a key: one or a list, each a value, or `{ from, to, step }` or `{ from, to, times }`.
 pub(super) fn values(field: &Field<'_>) -> Result<Vec<Value>, Flaw> {
-    let values = match field.table() {
-        Ok(range) => of_range(field, &range)?,
-        Err(_) => {
-            let one = |item: &Field<'_>| Ok(value(item.number_or_word()?));
-            field
-                .list_or_one()
-                .iter()
-                .map(one)
-                .collect::<Result<_, Flaw>>()?
+    let mut values = Vec::new();
+    for item in field.list_or_one() {
+        match item.table() {
+            Ok(range) => values.extend(of_range(&item, &range)?),
+            Err(_) => values.push(value(item.number_or_word()?)),
         }
-    };
+    }
     if values.is_empty() || values.len() > MOST {
         return Err(field.flaw(format!(
             "`{}` has {} values; it can have from 1 to {MOST}",
@@ -59,17 +55,36 @@ pub(super) fn numbers(
     }
 }
 
+const HZ: &str = "Hz";
+
+/// What the values of a range are.
+#[derive(Clone, Copy)]
+enum Kind {
+    Number,
+    Length,
+    Rate,
+}
+
 /// From one to the other, both included where the steps meet it.
 fn of_range(field: &Field<'_>, range: &Table<'_>) -> Result<Vec<Value>, Flaw> {
     range.only("a range", &["from", "to", "step", "times"])?;
     let [from, to] = ["from", "to"].map(|key| range.need("a range", key));
     let (from, to) = (from?, to?);
-    let is_length = from.is_word();
-    let read = |field: &Field<'_>| {
-        if is_length {
-            return field.length().map(|length| length.as_ns() as f64);
+    let kind = match from.word() {
+        Ok(word) if word.ends_with(HZ) => Kind::Rate,
+        Ok(_) => Kind::Length,
+        Err(_) => Kind::Number,
+    };
+    let read = |field: &Field<'_>| match kind {
+        Kind::Number => number(field),
+        Kind::Length => field.length().map(|length| length.as_ns() as f64),
+        Kind::Rate => {
+            let hz = field
+                .word()?
+                .strip_suffix(HZ)
+                .and_then(|hz| hz.parse().ok());
+            hz.ok_or_else(|| field.flaw(format!("`{}` must be a rate here, like 60Hz", field.key)))
         }
-        number(field)
     };
     let next: Box<dyn Fn(f64) -> f64> = match (range.find("step"), range.find("times")) {
         (Some(step), None) => {
@@ -87,9 +102,10 @@ fn of_range(field: &Field<'_>, range: &Table<'_>) -> Result<Vec<Value>, Flaw> {
     let (mut at, to) = (read(&from)?, read(&to)?);
     let mut values = Vec::new();
     while at <= to && values.len() <= MOST {
-        values.push(match is_length {
-            true => Value::from(Nanos::new(at as u64).exact()),
-            false => value(&at.to_string()),
+        values.push(match kind {
+            Kind::Number => value(&at.to_string()),
+            Kind::Length => Value::from(Nanos::new(at as u64).exact()),
+            Kind::Rate => Value::from(format!("{at}{HZ}")),
         });
         let after = next(at);
         if after <= at {

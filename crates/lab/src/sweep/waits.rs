@@ -46,10 +46,11 @@ pub(super) fn check(of: &Strategies, unit: &Unit) -> Result<(), String> {
     let model = Model::parse(&unit.model)?;
     let machine = SimMachine::new(model.clone(), 0);
     let course = Course::new(Regime::Rate(1_000), 0, 0, 1);
+    let before = unit.ask.ops();
     for weight in &of.weights {
         for (_, spec) in specs(of, weight, &model)? {
             machine
-                .check(&course.program(spec, &[]))
+                .check(&course.program(spec, &before))
                 .map_err(|why| why.to_string())?;
         }
     }
@@ -94,8 +95,8 @@ struct World {
     model: Model,
     regime: Regime,
     waits: (usize, usize),
-    /// The computing threads beside them.
-    hogs: Vec<Op>,
+    /// What computes beside them, and what asks for a timer interval.
+    before: Vec<Op>,
 }
 
 impl World {
@@ -103,7 +104,7 @@ impl World {
         let model = Model::parse(&unit.model)?;
         let hogs = unit.load as usize * model.cpus().unwrap_or(1);
         Ok(Self {
-            hogs: vec![hog(None); hogs],
+            before: [vec![hog(None); hogs], unit.ask.ops()].concat(),
             regime: unit.waits.ok_or("nobody says how it waits")?,
             // Of a waiter that has just been made.
             waits: match unit.waits {
@@ -117,7 +118,7 @@ impl World {
     fn take(&self, spec: StrategySpec, seed: u64) -> Result<Taken, String> {
         let (warm_up, counted) = self.waits;
         let course = Course::new(self.regime, seed, warm_up, counted);
-        let program = course.program(spec, &self.hogs);
+        let program = course.program(spec, &self.before);
         let section = Course::run(&self.model, seed, &program).map_err(|why| why.to_string())?;
         let samples = &section.samples;
         let late_ns: Vec<i64> = samples.iter().map(|it| it.outcome.late.as_ns()).collect();

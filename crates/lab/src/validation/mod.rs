@@ -222,7 +222,7 @@ const PRECISE: StrategySpec = StrategySpec::Precise {
 const SLEPT_MS: [u64; 5] = [10, 15, 20, 30, 50];
 
 /// The effect of chance on a nap differs from draw to draw.
-const DRAWS: u64 = 10;
+const DRAWS: u64 = 40;
 
 /// How the errors of the accurate-sleep article's *preciseSleep* grow with the scheduler period:
 /// the experiment `robustness` on its fake OS. The mean errors of each length are with periods up
@@ -232,7 +232,8 @@ fn robustness_grows() -> Result<Figure, Refusal> {
     for draw in 1..=DRAWS {
         let mut machine = |period| -> Box<dyn Machine> {
             let model = Model::fake(period).expect("1 to 10 ms are periods of a fake OS");
-            Box::new(SimMachine::new(model, draw))
+            // Each period has chances of its own, or they would all tell one story.
+            Box::new(SimMachine::new(model, draw ^ period.as_ns()))
         };
         for result in robustness::run(&[Subject::Strategy(PRECISE)], &mut machine)? {
             let Some(of) = Robustness::of(&result) else {

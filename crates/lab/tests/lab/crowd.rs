@@ -93,7 +93,10 @@ fn lateness(same: bool) -> Vec<i64> {
     };
     let subject = Subject::Strategy(StrategySpec::ALL[0]);
     let rate = Rate::from_hz(1_000).unwrap();
-    let batch = pace::Batch::Lasting(Nanos::from_ms(100));
+    let batch = pace::Batch::Lasting {
+        length: Nanos::from_ms(100),
+        warm_up: Nanos::from_ms(100),
+    };
     let cases = pace::cases(&[subject], &[rate], batch, conditions);
     let model = Model::parse("linux,cpus=1,nap=5us,jitter=0ns").unwrap();
     let mut machine = SimMachine::new(model, 1);

@@ -5,6 +5,7 @@ mod crowd;
 mod measure;
 mod promises;
 mod replay;
+mod rounds;
 mod scenarios;
 mod validation;
 #[allow(dead_code, reason = "the example shows more than the tests look at")]

@@ -28,6 +28,7 @@ const FREE: Conditions = Conditions {
     cpu: None,
     hogs: 0,
     crowd: None,
+    hold: None,
 };
 
 fn on(name: &str) -> (SimMachine, MachineFacts) {

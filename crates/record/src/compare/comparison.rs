@@ -599,21 +599,28 @@ mod keys {
     }
 
     #[test]
-    fn what_tells_something_of_the_run_makes_no_difference() {
-        let of = |warm_up_waits, rate_hz| {
+    fn another_way_of_rounds_is_another_parameter() {
+        let of = |warm_up_waits, rate_hz, learning| {
             let pace = Pace {
                 period_ns: 16_666_667,
                 rate_hz,
                 deadlines: Deadlines::Absolute,
                 warm_up_waits,
-                learning: Learning::KeepsState,
+                learning,
                 frames: None,
                 crowd: None,
             };
-            key(Experiment::Pace(pace), "spin")
+            let experiment = Experiment::Pace(pace);
+            (experiment.cell(), key(experiment, "spin"))
         };
-        assert_eq!(of(3, 60.0), of(5, 60.0));
-        assert_ne!(of(3, 60.0), of(3, 50.0));
+        let [kept, fresh] = [Learning::KeepsState, Learning::StartsOver];
+        assert_ne!(of(3, 60.0, kept), of(3, 50.0, kept));
+        assert_ne!(of(3, 60.0, kept).1, of(3, 60.0, fresh).1);
+        assert_ne!(of(3, 60.0, fresh).1, of(5, 60.0, fresh).1);
+        // It warms up once, and how long that takes follows from the rounds.
+        assert_eq!(of(3, 60.0, kept), of(5, 60.0, kept));
+        // Within one Run subjects are compared whatever their warm-up.
+        assert_eq!(of(3, 60.0, fresh).0, of(5, 60.0, fresh).0);
     }
 
     #[test]

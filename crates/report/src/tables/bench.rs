@@ -5,7 +5,9 @@ use punctual_record::experiment::{
     Decades, Frames, IntervalLength, Learning, Naps, Pace, RegimeBatch, Regimes, Robustness,
 };
 use punctual_record::regimes::{self, Cell, ROUNDS_MIN, Verdict};
-use punctual_record::{CAP_NS, Estimate, Learned, LearnedCall, LearnedClass, Measurement, median};
+use punctual_record::{
+    CAP_NS, Estimate, LatePromise, Learned, LearnedCall, LearnedClass, Measurement, median,
+};
 
 use super::cells::Section;
 use super::columns::{
@@ -47,14 +49,48 @@ fn lateness(name: &str, group: &[Row<'_, Pace>]) -> Section {
              up cost nothing.",
         )
         .if_known()
-        .told([MIN, P50, P75, P90, P99, P999, MAX, OVER_1MS, MEAN, MEAN_CAPPED])
+        .told([MIN, P50, P75, P90, P99, P999, MAX, OVER_1MS])
+        .each(promises(group), |m, promise| later(m, promise))
+        .told([MEAN, MEAN_CAPPED])
         .caption(format!(
             "{every}n: waits. > 1 ms: the waits that ended more than 1 ms late. mean capped: each lateness \
              counted as at most {}.",
             units::nominal(CAP_NS)
         ))
+        .captions((!promises(group).is_empty()).then_some(
+            "late > X at most Y %: the share of deadlines that were later, missed ones included. A subject that \
+             promises it has `kept` or `broken` behind; chance may add two standard deviations.",
+        ))
         .caption(warm_up(group))
         .section()
+}
+
+/// What subjects promise about lateness, each promise once, as the head of a column.
+fn promises(group: &[Row<'_, Pace>]) -> Vec<(String, LatePromise)> {
+    let mut promises: Vec<(String, LatePromise)> = Vec::new();
+    for promise in group
+        .iter()
+        .filter_map(|row| LatePromise::of_subject(&row.m.subject))
+    {
+        let head = format!(
+            "late > {}\nat most {} %",
+            units::nominal(promise.late.as_ns()),
+            units::plain(100.0 * promise.share)
+        );
+        if promises.iter().all(|(_, known)| *known != promise) {
+            promises.push((head, promise));
+        }
+    }
+    promises
+}
+
+/// How many deadlines were later than a promise allows, and of whoever made it whether it was kept.
+fn later(row: &Row<'_, Pace>, promise: &LatePromise) -> Option<String> {
+    let later = format!("{} %", units::percent(promise.later(row.m)?));
+    match LatePromise::of_subject(&row.m.subject) == Some(*promise) {
+        true => Some(format!("{later} {}", promise.kept(row.m)?.name())),
+        false => Some(later),
+    }
 }
 
 /// How batches start, and how many waits come before those that count.
@@ -67,7 +103,9 @@ fn warm_up(group: &[Row<'_, Pace>]) -> String {
             "A subject's first batch starts cold, later ones with what it learned, each with {waits} warm-up \
              wait{plural}."
         ),
-        false => format!("Each batch starts cold, with {waits} warm-up wait{plural}."),
+        false => format!(
+            "Each round has a fresh waiter of each subject, with {waits} warm-up wait{plural}."
+        ),
     }
 }
 

@@ -574,6 +574,11 @@ fn params_in_words(row: &Row) -> Vec<String> {
     let params: BTreeMap<&String, &Value> = row.params.iter().filter(says_more).collect();
     let in_words = |(key, value): (&String, &Value)| match (key.as_str(), value.as_f64()) {
         ("rate_hz", Some(hz)) => format!("{} Hz", units::plain(hz)),
+        ("warm_up_waits", Some(waits)) => format!("{} warm-up waits", units::plain(waits)),
+        ("learning", _) => match value.as_str() {
+            Some("keeps state") => "one waiter in all rounds".to_owned(),
+            _ => "a fresh waiter each round".to_owned(),
+        },
         _ => param_in_words(key, value),
     };
     params.into_iter().map(in_words).collect()

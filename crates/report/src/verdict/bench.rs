@@ -1,7 +1,7 @@
 //! Which way to wait costs least at a rate.
 
 use punctual_record::experiment::{Crowd, Deadlines, Pace};
-use punctual_record::{Cost, Interval, LIBRARY, Measurement, Run, WEIGHTS};
+use punctual_record::{Cost, Interval, Kept, LIBRARY, LatePromise, Measurement, Run, WEIGHTS};
 
 use super::Verdict;
 use crate::select::{self, Row};
@@ -45,9 +45,10 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     }
     let mut sentences: Vec<String> = loops.iter().take(3).map(Loop::in_words).collect();
     // Of more there is no room for them.
-    if loops.len() < 3 {
-        sentences.extend(other_weights(&loops));
-    }
+    let weights = other_weights(&loops).filter(|_| loops.len() < 3);
+    let spare = weights.as_ref().map(|_| sentences.len());
+    sentences.extend(weights);
+    sentences.extend(promises(&loops).take(2));
     let rounds = select::counts(loops.iter().flat_map(Loop::rounds));
     let all = loops.iter().flat_map(|one| &one.rows);
     let waits = select::counts(all.map(|m| m.m.late_ns.n));
@@ -76,19 +77,71 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
         false => String::new(),
     };
     // Three columns of whole intervals would not fit.
-    let (head, within): (_, fn(&Interval) -> String) = match shown.len() {
-        ..=2 => ("cost of a wait, w = 10", ratio_within),
-        _ => ("cost, w = 10", briefly_within),
+    let (head, style) = match shown.len() {
+        ..=2 => ("cost of a wait, w = 10", Style::Whole),
+        _ => ("cost, w = 10", Style::Brief),
     };
     let table = Table::new("", &subjects)
         .column(head, |subject| *subject)
-        .each(rates, |subject, one| one.cell(subject, within));
-    Some(Verdict::new(sentences, next).told(
-        table,
-        format!(
-            "Times the lowest [95 % interval], {rounds} rounds, {waits} waits each. *: cheapest; ?: not told \
-             apart. Cost: CPU time + w x lateness, counted up to 1 ms.{of_all}"
-        ),
+        .each(rates, |subject, one| one.cell(subject, style));
+    let caption = format!(
+        "Times the lowest [95 % interval], {rounds} rounds, {waits} waits each. alike: not told \
+         apart. Cost: CPU time + w x lateness, counted up to 1 ms.{of_all}"
+    );
+    let verdict = Verdict::new(sentences, next).told(table, caption);
+    Some(verdict.shows_named(spare))
+}
+
+/// How much of a ratio there is room for.
+#[derive(Clone, Copy)]
+enum Style {
+    Whole,
+    Brief,
+}
+
+impl Style {
+    fn alike(self, ratio: &Interval) -> String {
+        match self {
+            Self::Whole => format!("alike {}", ratio_within(ratio)),
+            Self::Brief => format!("alike {}", units::ratio(ratio.median)),
+        }
+    }
+
+    fn dearer(self, ratio: &Interval) -> String {
+        match self {
+            Self::Whole => ratio_within(ratio),
+            Self::Brief => briefly_within(ratio),
+        }
+    }
+}
+
+/// What became of the promises about lateness.
+fn promises(loops: &[Loop]) -> impl Iterator<Item = String> {
+    let of_loop = |one: &Loop| {
+        let rows = one.rows.iter();
+        let kept = rows.filter_map(|row| promise(row.m, &one.rate));
+        kept.collect::<Vec<_>>()
+    };
+    loops
+        .iter()
+        .flat_map(of_loop)
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+fn promise(m: &Measurement, rate: &str) -> Option<String> {
+    let promise = LatePromise::of_subject(&m.subject)?;
+    let (kept, later) = (promise.kept(m)?, promise.later(m)?);
+    let outcome = match kept {
+        Kept::Kept => "kept",
+        Kept::Broken => "broken",
+        Kept::TooFewWaits => "measured in too few waits to tell",
+    };
+    Some(format!(
+        "The promise of {} at {rate} was {outcome}: {} % of deadlines were later than {}.",
+        m.subject,
+        units::percent(later),
+        units::nominal(promise.late.as_ns())
     ))
 }
 
@@ -158,16 +211,21 @@ impl<'r> Loop<'r> {
         Some((row, over(row.m, self.best(USUAL).m, USUAL)?))
     }
 
-    /// The same, with a sign for the best, and for what may be.
-    fn cell(&self, subject: &str, within: fn(&Interval) -> String) -> Option<String> {
+    /// The same, with a word for the best, and for what may be.
+    fn cell(&self, subject: &str, style: Style) -> Option<String> {
         let (row, ratio) = self.over_best(subject)?;
         let best = self.best(USUAL).m;
         if best.subject == subject {
-            return Some(if self.is_alone(USUAL) { "* 1" } else { "? 1" }.to_owned());
+            let word = if self.is_alone(USUAL) {
+                "cheapest"
+            } else {
+                "lowest"
+            };
+            return Some(word.to_owned());
         }
         Some(match beside(row.m, best, USUAL) {
-            Beside::NotTold => format!("? {}", within(&ratio)),
-            Beside::Dearer => within(&ratio),
+            Beside::NotTold => style.alike(&ratio),
+            Beside::Dearer => style.dearer(&ratio),
             Beside::NotJudged => units::ratio(ratio.median),
         })
     }
@@ -236,8 +294,8 @@ fn briefly_within(ratio: &Interval) -> String {
 fn other_weights(loops: &[Loop]) -> Option<String> {
     let of = |weight: usize| {
         let each = loops.iter().take(3).map(|one| {
-            let sure = if one.is_alone(weight) { "" } else { "?" };
-            format!("{}{sure} at {}", one.best(weight).m.subject, one.rate)
+            let perhaps = if one.is_alone(weight) { "" } else { "perhaps " };
+            format!("{perhaps}{} at {}", one.best(weight).m.subject, one.rate)
         });
         prose::list(each)
     };
@@ -402,8 +460,8 @@ mod tests {
         let verdict = verdict(&run).unwrap();
         assert!(verdict.sentences[0].contains("CPU time: a was lowest"));
         let rows = &verdict.overview.unwrap().rows;
-        assert_eq!(rows[0], ["a", "? 1"]);
-        assert!(rows[1][1].starts_with("? 2.00 [0.667.."), "{rows:?}");
+        assert_eq!(rows[0], ["a", "lowest"]);
+        assert!(rows[1][1].starts_with("alike 2.00 [0.667.."), "{rows:?}");
     }
 
     /// Each rate has its own best, and fourteen others at both cost less in the mean.
@@ -425,12 +483,57 @@ mod tests {
             for row in ["a ", "b ", "c "].into_iter().take(loops) {
                 let line = text.lines().find(|line| line.starts_with(row));
                 assert!(
-                    line.is_some_and(|line| line.contains("* 1")),
+                    line.is_some_and(|line| line.contains("cheapest")),
                     "{row}: {text}"
                 );
             }
             assert!(text.contains("-----"), "no table: {text}");
         }
+    }
+
+    /// The screen has no room for all, and the plain sleep is the dearest.
+    #[test]
+    fn the_plain_sleep_and_all_that_sentences_name_have_a_row() {
+        let mut results = Vec::new();
+        for (rate_hz, best, second) in [(60.0, "a", "b"), (1000.0, "c", "d")] {
+            let cheap = |name: &str, cost| at(rate_hz, measured(name, &[cost; 6]));
+            results.extend([cheap(best, 1.0), cheap(second, 2.0)]);
+            let others = (0..14).map(|n| cheap(&format!("other {n}"), 20.0));
+            results.extend(others.chain([cheap("system", 9_000.0)]).collect::<Vec<_>>());
+        }
+        let text = verdict(&Run::of(results)).unwrap().text(80);
+        for row in ["a ", "b ", "c ", "d ", "system "] {
+            assert!(
+                text.lines().any(|line| line.starts_with(row)),
+                "{row}: {text}"
+            );
+        }
+        assert!(text.contains("more: --full"), "{text}");
+    }
+
+    #[test]
+    fn promises_are_kept_or_broken() {
+        let promised = |late_ns: i64| {
+            let mut m = measured("adaptive:late=50us/1%", &[2.0; 6]);
+            let Experiment::Pace(pace) = &mut m.experiment else {
+                unreachable!("it is of a loop")
+            };
+            pace.warm_up_waits = 1_200;
+            m.samples_late_ns = vec![17; 950];
+            m.samples_late_ns.extend([late_ns; 50]);
+            m.late_ns = Late::of(&m.samples_late_ns);
+            let run = Run::of([m, measured("a", &[1.0; 6])]);
+            verdict(&run).unwrap().sentences.last().unwrap().clone()
+        };
+        assert_eq!(
+            promised(50_001),
+            "The promise of adaptive:late=50us/1% at 60 Hz was broken: 5.00 % of deadlines were later than 50 us."
+        );
+        assert!(
+            promised(50_000).contains("was kept: 0.00 %"),
+            "{}",
+            promised(50_000)
+        );
     }
 
     #[test]
@@ -481,7 +584,7 @@ mod tests {
         ]);
         let weights = &verdict(&close).unwrap().sentences[1];
         assert!(
-            weights.contains("w = 100: adaptive-frugal? at"),
+            weights.contains("w = 100: perhaps adaptive-frugal at"),
             "{weights}"
         );
     }
@@ -494,9 +597,13 @@ mod tests {
             let is_open = verdict.next.contains("the same with --rounds 24");
             // At the other weights too.
             let other_weights = &verdict.sentences[1];
-            assert_eq!(other_weights.contains("a? at"), is_open, "{other_weights}");
+            assert_eq!(
+                other_weights.contains("perhaps a at"),
+                is_open,
+                "{other_weights}"
+            );
             let lowest = &verdict.overview.as_ref().unwrap().rows[0][1];
-            assert_eq!(lowest, if is_open { "? 1" } else { "* 1" });
+            assert_eq!(lowest, if is_open { "lowest" } else { "cheapest" });
             is_open
         };
         assert!(!next(&[100.0; 6], &[900.0; 6]));
@@ -570,12 +677,12 @@ mod tests {
             prop_assert_eq!(says_so, !is_told, "{}", sentence);
             // The table says the same: nothing is below the lowest, and as many are not told apart.
             let rows = &verdict.overview.as_ref().unwrap().rows;
-            prop_assert!(rows[0][0] == best.subject && rows[0][1].ends_with(" 1"), "{:?}", rows);
+            prop_assert!(rows[0][0] == best.subject && ["lowest", "cheapest"].contains(&rows[0][1].as_str()), "{:?}", rows);
             let ratio = |cell: &str| -> f64 {
-                cell.trim_start_matches("? ").split(' ').next().unwrap().parse().unwrap()
+                cell.trim_start_matches("alike ").split(' ').next().unwrap().parse().unwrap()
             };
             prop_assert!(rows[1..].iter().all(|row| ratio(&row[1]) >= 1.0), "{:?}", rows);
-            let open = rows[1..].iter().filter(|row| row[1].starts_with('?')).count();
+            let open = rows[1..].iter().filter(|row| row[1].starts_with("alike")).count();
             let named = sentence.split(", but ").nth(1).map_or(0, |rest| {
                 let names = rest.split(" cannot be").next().unwrap();
                 match names.split(" and ").nth(1) {

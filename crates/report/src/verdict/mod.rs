@@ -37,6 +37,8 @@ pub struct Verdict {
     pub next: String,
     /// A line to copy behind that, if there is one: it is never broken.
     pub line: Option<String>,
+    /// The number of the sentence that goes first where there is no room.
+    pub spare: Option<usize>,
 }
 
 /// The table of a verdict.
@@ -48,6 +50,9 @@ pub struct Overview {
     pub rows: Vec<Vec<String>>,
     /// The explanation to read first.
     pub caption: String,
+    /// Whether the rows that sentences name, and that of the plain sleep, are shown even where
+    /// there is no room.
+    pub shows_named: bool,
 }
 
 /// The verdict of a run, with its facts and doubts.
@@ -195,6 +200,7 @@ impl Verdict {
             head: head.into_iter().map(Into::into).collect(),
             rows: rows.into_iter().collect(),
             caption: caption.into(),
+            shows_named: false,
         };
         self.overview = (!overview.rows.is_empty()).then_some(overview);
         self
@@ -204,6 +210,16 @@ impl Verdict {
     pub fn told<R>(self, table: Table<'_, R>, caption: impl Into<String>) -> Self {
         let Cells { head, rows, .. } = table.cells();
         self.table(head, rows, caption)
+    }
+
+    /// Never leaves out the row of the plain sleep, nor one that a sentence names. The sentence
+    /// with the number `spare` is left out instead where all of that is more than a screen.
+    fn shows_named(mut self, spare: Option<usize>) -> Self {
+        self.spare = spare;
+        if let Some(overview) = &mut self.overview {
+            overview.shows_named = true;
+        }
+        self
     }
 
     fn cut(mut self) -> Self {
@@ -222,6 +238,16 @@ impl Verdict {
 
     /// As text in at most so many columns, and 80; 23 lines of them at 80.
     pub fn text(&self, columns: usize) -> String {
+        let text = self.laid_out(columns);
+        let Some(spare) = self.spare.filter(|_| text.lines().count() > LINES) else {
+            return text;
+        };
+        let mut shorter = self.clone();
+        shorter.sentences.remove(spare);
+        shorter.laid_out(columns)
+    }
+
+    fn laid_out(&self, columns: usize) -> String {
         let width = columns.clamp(NARROWEST, WIDTH);
         let wrapped = |prose: &str| -> String {
             let lines = prose::lines(prose, width);
@@ -254,7 +280,7 @@ impl Verdict {
             };
             let room = LINES.saturating_sub(taken + 4).max(fewest);
             above += "\n";
-            above += &overview.text(width, room);
+            above += &overview.text(width, room, &self.sentences);
             above += &caption;
         }
         format!("{above}\n{next}")
@@ -287,8 +313,9 @@ impl Verdict {
 impl Overview {
     /// Lines of at most `width`, and besides the head at most so many. Cells are broken for that, or
     /// where there is no room for more lines, words are cut; only then are rows left out, and how
-    /// many is said. The best is never among them, and neither is the library.
-    fn text(&self, width: usize, room: usize) -> String {
+    /// many is said. The best is never among them, and neither is the library, nor a row that
+    /// [is named](Self::shows_named).
+    fn text(&self, width: usize, room: usize, sentences: &[String]) -> String {
         const HEAD: usize = 2;
         let all = self.cells(|_| true);
         // Names that are the same when they are cut say nothing.
@@ -313,10 +340,17 @@ impl Overview {
         let n = self.rows.len();
         let mut order: Vec<usize> = (0..n).collect();
         let library = self.rows.iter().position(|row| is_library(row));
+        let is_always = |i: usize| {
+            let name = &self.rows[i][0];
+            let is_named = || sentences.iter().any(|sentence| names(sentence, name));
+            self.shows_named && (name == PLAIN_SLEEP || is_named())
+        };
         order.sort_by_key(|i| !is_best(&self.rows[*i]) && Some(*i) != library);
-        let mut text = String::new();
+        order.sort_by_key(|i| !is_always(*i));
+        let least = (0..n).filter(|i| is_always(*i)).count().max(1);
+        let mut text = short(self.cells(|_| true)).lines(width);
         // The most for which there is room, and one line says how many are missing.
-        for shown in (1..n).rev() {
+        for shown in (least..n).rev() {
             let cells = short(self.cells(|i| order[..shown].contains(&i)));
             text = format!("{}and {} more: --full\n", cells.lines(width), n - shown);
             if text.lines().count() <= HEAD + room {
@@ -360,6 +394,17 @@ fn to_copy(line: &str, width: usize) -> String {
     }
     let lines = lines.join(&format!("{GOES_ON}\n{INDENT}"));
     format!("{INDENT}{lines}\n")
+}
+
+/// What everybody has: a sleep of the OS, and nothing else.
+const PLAIN_SLEEP: &str = "system";
+
+/// Whether a sentence names a subject.
+fn names(sentence: &str, subject: &str) -> bool {
+    let words = sentence.split([' ', ',', ';']);
+    words
+        .map(|word| word.trim_end_matches(['.', ':']))
+        .any(|word| word == subject)
 }
 
 /// Whether a row has the sign of the best.

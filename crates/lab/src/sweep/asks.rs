@@ -1,0 +1,62 @@
+//! Who asks for a timer interval while strategies wait.
+
+use std::str::FromStr;
+
+use punctual_core::{Method, Nanos};
+use punctual_program::program::{Op, SpawnKind};
+use punctual_program::{Program, Setting};
+
+use crate::experiments::holds;
+
+/// A request for a timer interval, and whose it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Ask {
+    /// Nobody asks.
+    Nobody,
+    /// The process that waits.
+    Itself(Nanos),
+    /// Another process, which does nothing else.
+    Another(Nanos),
+    /// The process that waits, whose window is minimised.
+    Minimised(Nanos),
+}
+
+impl Ask {
+    /// What comes before the waits.
+    pub(super) fn ops(self) -> Vec<Op> {
+        const UNSEEN: Setting = Setting::Window {
+            visible: false,
+            foreground: false,
+            audible: false,
+        };
+        match self {
+            Self::Nobody => vec![],
+            Self::Itself(interval) => vec![holds(interval)],
+            Self::Minimised(interval) => vec![holds(interval), Op::Set(UNSEEN)],
+            Self::Another(interval) => {
+                let sleep = Op::nap(Method::Sleep, Nanos::from_secs(1));
+                let program: Program = vec![holds(interval), Op::repeat(u64::MAX, [sleep])].into();
+                vec![Op::spawn(SpawnKind::Process, "another", program)]
+            }
+        }
+    }
+}
+
+/// As a plan has it: `nobody`, `1ms by itself`, `2ms by another`, `1ms minimised`.
+impl FromStr for Ask {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (length, who) = text.split_once(' ').unwrap_or((text, ""));
+        let asked = |ask: fn(Nanos) -> Self| Ok(ask(length.parse::<Nanos>()?));
+        match who {
+            "" if length == "nobody" => Ok(Self::Nobody),
+            "by itself" => asked(Self::Itself),
+            "by another" => asked(Self::Another),
+            "minimised" => asked(Self::Minimised),
+            _ => Err(format!(
+                "`{text}` is no request; write nobody, 1ms by itself, 1ms by another or 1ms minimised"
+            )),
+        }
+    }
+}
