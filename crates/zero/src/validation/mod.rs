@@ -67,6 +67,16 @@ impl Validation {
         }
         file
     }
+
+    /// What the row of this name came to, and whether that is as expected or explained; `None` if
+    /// there is none.
+    pub fn finding(&self, id: &str) -> Option<Result<(String, bool), Refusal>> {
+        let row = self.rows.iter().find(|row| row.id == id)?;
+        Some(row.run().map(|finding| {
+            let holds = finding.verdict != Verdict::Deviates;
+            (finding.got, holds)
+        }))
+    }
 }
 
 /// One figure that the simulation is held against.
