@@ -24,10 +24,11 @@ function sleepsByNumber({ results, scenario }) {
   const numbers = new Map(scenario.phases.map(({ name }) => [name, Number.parseFloat(name)]));
   if (numbers.size < 5 || [...numbers.values()].some(Number.isNaN)) return [];
   const rows = results.filter(({ experiment, samples_slept_ns: slept }) => experiment === 'scenario' && slept?.length);
-  const names = [...new Set(rows.map(({ subject, on }) => `${subject} on ${on}`))];
-  return names.map((name) => ({
+  const isOne = new Set(rows.map(({ subject }) => subject)).size === 1;
+  const nameOf = ({ subject, on }) => (isOne ? on : `${subject} on ${on}`);
+  return [...new Set(rows.map(nameOf))].map((name) => ({
     name,
-    rows: rows.filter(({ subject, on }) => name === `${subject} on ${on}`).map(({ phase, samples_slept_ns }) => ({ asked: numbers.get(phase), slept: samples_slept_ns.map((ns) => ns / 1e6) })),
+    rows: rows.filter((row) => nameOf(row) === name).map(({ phase, samples_slept_ns }) => ({ asked: numbers.get(phase), slept: samples_slept_ns.map((ns) => ns / 1e6) })),
   }));
 }
 
@@ -77,9 +78,9 @@ const cpuTime = {
       const many = `${threads} thread${threads > 1 ? 's' : ''}`;
       return {
         name: `${what}: ${many}, ${LOCKS[lock] ?? lock}, ${TAKES[batch] ?? batch}`, per,
-        short: `${what}: ${many}`,
+        short: `${what}${batch === '1' ? '' : ` (${batch})`}: ${many}`,
         shares: line && ['zeroing', 'hold', 'waiting', 'other'].map((part) => line.cpu[part]),
-        note: line && `${number(per)} s, ${number(100 * line.cpu.waiting, 2)} % waiting`,
+        note: line && `${number(per)} s, ${line.cpu.waiting < 0.01 ? 'under 1' : Math.round(100 * line.cpu.waiting)} % waiting`,
       };
     });
   },
@@ -101,19 +102,19 @@ const bursts = {
   answers: [],
   questions: () => [{ ask: 'bursts' }],
   draw(place) {
-    const row = this.answers[0]?.row;
-    const every = row ? row.every_ns / 1e9 : 2;
-    const burst = (n) => [[n * every, 0], [n * every, row.threads], [(n + row.duty) * every, row.threads], [(n + row.duty) * every, 0]];
+    const [test] = this.answers;
+    const every = test ? test.every_ns / 1e9 : 2;
+    const burst = (n) => [[n * every, 0], [n * every, test.threads], [(n + test.duty) * every, test.threads], [(n + test.duty) * every, 0]];
     drawPlot(place, {
       label: this.title, height: this.height,
-      x: { name: 's', low: 0, high: 3 * every }, y: { name: 'CPUs that zero', low: 0, high: 40 },
-      series: row ? [{ name: `${row.threads} threads on 96 CPUs, ${number(row.busy_cpus)} CPUs busy on average`, line: [0, 1, 2].flatMap(burst) }] : [],
+      x: { name: 'seconds', low: 0, high: 3 * every }, y: { name: 'CPUs that zero', low: 0, high: 40 },
+      series: test ? [{ name: `${test.threads} threads; ${number(test.cpus)} CPUs busy on average`, line: [0, 1, 2].flatMap(burst) }] : [],
     });
   },
-  command() { return this.answers[0].command; },
+  command: () => 'punctual zero simulate --validate Z09',
   table() {
-    const { row } = this.answers[0];
-    return table('CPUs that zero', ['threads', 'a burst every', 'busy % of the time', 'CPUs on average'], [[row.threads, time(row.every_ns), number(100 * row.duty), number(row.busy_cpus)]]);
+    const [test] = this.answers;
+    return table('CPUs that zero', ['threads', 'a burst every', 'busy % of the time', 'CPUs on average'], [[test.threads, time(test.every_ns), number(100 * test.duty), number(test.cpus)]]);
   },
 };
 
@@ -189,7 +190,7 @@ const robustness = {
   height: 280,
   answers: [],
   questions: () => [],
-  caption: 'On the article’s fake OS, which wakes a thread at any moment of a period. The mean distance from the deadline as a share of the length.',
+  caption: 'On the article’s fake OS, which wakes a thread at any moment of a period. The stronger the colour, the larger the mean distance from the deadline as a share of the length: from 0.001 % to 100 %, by its logarithm.',
   draw(place) {
     const rows = figureRows().filter(({ figure }) => figure === 'robustness');
     const values = (key) => [...new Set(rows.map(({ of }) => of[key] / 1e6))].sort((a, b) => a - b);
@@ -198,7 +199,7 @@ const robustness = {
       label: this.title, height: this.height, names: rows.length ? Object.keys(WAYS) : [], titles: WAYS,
       columns: values('scheduler_period_ns'), rows: values('asked_ns'),
       value: (way, column, row) => found.get(`${way} ${column} ${row}`) ?? 0, least: 1e-5,
-      x: { name: 'scheduler period, ms', of: 'period' }, y: { name: 'length of the wait, ms', of: 'wait of' },
+      x: { name: 'scheduler period, ms', of: 'period' }, y: { name: 'Length of the wait, ms,', of: 'wait of' },
     });
   },
   command() { return frames.command(); },

@@ -45,8 +45,9 @@ function axes(drawing, [left, right, top, bottom], x, y) {
   }
   drawing.append(svg('path', { class: 'axis', d: `M${left} ${bottom}H${right}` }));
   for (const value of ticksOf(x, (right - left) / 64)) {
+    const anchor = atX(value) > right - 12 ? 'end' : 'middle';
     drawing.append(svg('path', { class: 'axis', d: `M${atX(value)} ${bottom}v5` }),
-      svg('text', { x: atX(value), y: bottom + 18, 'text-anchor': 'middle' }, x.write?.(value) ?? String(value)));
+      svg('text', { x: anchor === 'end' ? right + 12 : atX(value), y: bottom + 18, 'text-anchor': anchor }, x.write?.(value) ?? String(value)));
   }
   drawing.append(svg('text', { class: 'faint', x: right, y: bottom + 35, 'text-anchor': 'end' }, x.name));
   return [atX, atY];
@@ -129,7 +130,7 @@ function drawHeat(place, { label, height, names, titles, columns, rows, value, l
   const across = width < 520 ? 2 : names.length;
   const [left, top, gap] = [34, 20, 8];
   const wide = (width - left - 8) / across;
-  const high = (height - 64) / Math.ceil(names.length / across);
+  const high = (height - 26) / Math.ceil(names.length / across);
   names.forEach((name, n) => {
     const [x0, y0] = [left + (n % across) * wide, Math.floor(n / across) * high];
     drawing.append(svg('text', { x: x0, y: y0 + 13 }, titles[name]));
@@ -146,5 +147,5 @@ function drawHeat(place, { label, height, names, titles, columns, rows, value, l
     });
     for (const c of [0, columns.length - 1]) drawing.append(svg('text', { x: x0 + (c + 0.5) * w, y: y0 + high - 8, 'text-anchor': 'middle' }, String(columns[c])));
   });
-  write(drawing, lines(`Across: ${x.name}. Up: ${y.name}. The stronger the colour, the larger the error: ${100 * least} to 100 %, by its logarithm.`, width - 16), 8, height - 22);
+  drawing.append(svg('text', { class: 'faint', x: 8, y: height - 8 }, `${y.name} by ${x.name}`));
 }

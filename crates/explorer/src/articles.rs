@@ -2,16 +2,12 @@
 
 use std::sync::OnceLock;
 
-use punctual_core::Nanos;
 use punctual_lab::articles::{self, Article, Check, Claim};
 use punctual_lab::scenario::shipped;
 use punctual_lab::validation::{self, Preset, Row};
 use punctual_zero::article;
-use punctual_zero::rows::ZeroRow;
-use punctual_zero::simulation;
-use punctual_zero::validation::{Evidence, Validation};
-use punctual_zero_pool::{Batch, LockKind, Setting};
-use punctual_zero_sim::{Job, Machine, System};
+use punctual_zero::validation::{Evidence, Validation, bursts_of_the_test};
+use punctual_zero_sim::System;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -249,31 +245,22 @@ pub(crate) fn line(nth: usize) -> Result<Value, String> {
     Ok(json!({ "gb_per_cpu_s": central.gb_per_cpu_s(), "cpu": central.split }))
 }
 
-/// The article's test: how many CPUs zero at each instant.
+/// The article's test: when all threads zero, and how many CPUs are busy.
 pub(crate) fn bursts() -> Result<Value, String> {
-    let claims = find("zeroing")?.claims.iter();
-    let mut commands = claims.map(|claim| claim.command);
-    let command = commands.find(|command| command.contains("--arrive "));
-    let command = command.ok_or("no claim is about memory that comes in bursts")?;
-    let needed = |name| option(command, name).ok_or_else(|| format!("no {name} in {command}"));
-    let gb_per_s: f64 = needed("--arrive")?.parse().map_err(|_| "no rate")?;
-    let workers = needed("--threads")?.parse().map_err(|_| "no number")?;
-    let lock: LockKind = needed("--lock")?.parse()?;
-    let batch: Batch = needed("--batch")?.parse()?;
-    let machine = Machine::parse("cascade-lake-96").map_err(|why| why.to_string())?;
-    let job = Job {
-        seed: SEED,
-        ..Job::new(Setting::new(workers, lock, batch), 0)
-    };
-    let row: ZeroRow = simulation::measure_bursts(&machine, &job, gb_per_s, Nanos::from_secs(2))
-        .map_err(|why| why.to_string())?;
-    Ok(json!({ "command": format!("punctual {command}"), "row": row }))
+    let bursts = bursts_of_the_test().map_err(|why| why.to_string())?;
+    Ok(json!({
+        "threads": bursts.burst.setting.workers,
+        "every_ns": bursts.period.as_ns(),
+        "duty": bursts.duty(),
+        "cpus": bursts.cpus(),
+    }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use punctual_lab::scenario::Scenario;
+    use punctual_zero_sim::Machine;
 
     #[test]
     fn each_article_has_an_answer_with_figures() {

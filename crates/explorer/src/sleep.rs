@@ -1,15 +1,10 @@
 //! The four figures of the accurate-sleep article, on the model that its frames agree with.
 
-use punctual_core::{Nanos, StrategySpec};
 use punctual_lab::articles;
-use punctual_lab::experiments::{Conditions, robustness};
-use punctual_lab::plan::bench::{Bench, Experiment};
-use punctual_lab::rounds;
-use punctual_program::Machine;
-use punctual_program::program::Subject;
+use punctual_lab::plan::article;
 use punctual_record::experiment::{Decades, OfExperiment, Robustness};
-use punctual_record::{self as record, MachineFacts, Measurement};
-use punctual_sim::{Model, SimMachine};
+use punctual_record::{self as record, Measurement};
+use punctual_sim::Model;
 use serde_json::{Value, json};
 
 use crate::articles::option;
@@ -23,44 +18,12 @@ pub(crate) fn figures() -> Result<Value, String> {
     let command = commands.find(|command| command.starts_with("bench article --on "));
     let command = command.ok_or("no claim has the bench of the article")?;
     let on = option(command, "--on").unwrap_or_default();
-    let measured = measure(on).map_err(|why| format!("{on}: {why}"))?;
+    let measured = article::measure(Model::parse(on)?, SEED)?;
     Ok(json!({
         "command": format!("punctual {command}"),
         "on": on,
         "rows": measured.iter().filter_map(row).collect::<Vec<_>>(),
     }))
-}
-
-/// What `punctual bench article --on MODEL` measures.
-fn measure(on: &str) -> Result<Vec<Measurement>, String> {
-    let model = Model::parse(on)?;
-    let names = Experiment::Article.subjects([]).into_iter();
-    let subjects = names.map(|name| StrategySpec::parse(name, model.strategy_defaults()));
-    let subjects: Result<Vec<_>, _> = subjects.map(|spec| spec.map(Subject::Strategy)).collect();
-    let bench = Bench {
-        experiment: Experiment::Article,
-        rates: None,
-        subjects: subjects?,
-        are_named: false,
-        is_quick: false,
-        is_here: false,
-        rounds: None,
-        conditions: Conditions::default(),
-    };
-    let mut machine = SimMachine::new(model, SEED);
-    let mut measured = Vec::new();
-    for part in bench.interleaved(&machine, &MachineFacts::default()) {
-        let results = rounds::run(&mut machine, &part.cases, part.rounds, &mut |_| {});
-        measured.extend(results.map_err(|why| why.to_string())?.measurements);
-    }
-    let mut fake = |period: Nanos| -> Box<dyn Machine> {
-        let model = Model::fake(period).expect("the article's periods are 1 to 10 ms");
-        // Each period has chances of its own.
-        Box::new(SimMachine::new(model, SEED ^ period.as_ns()))
-    };
-    let simulated = robustness::run(&bench.subjects, &mut fake);
-    measured.extend(simulated.map_err(|why| why.to_string())?);
-    Ok(measured)
 }
 
 /// What a figure shows of a measurement.

@@ -12,7 +12,7 @@ use super::{distinct, simulation};
 use crate::published::{CostItem, FIGURES, filled};
 use crate::report::{NOT_VALIDATED, lock_in_words, states_in_words};
 use crate::rows::ZeroRow;
-use crate::validation::cpus_of_the_test;
+use crate::validation::bursts_of_the_test;
 
 /// The proposal that is all the others together.
 const ALL: &str = "all of them";
@@ -131,7 +131,8 @@ fn answer(lines: &[Line], told: &[Prediction]) -> String {
         line.machine.topology.cpus(),
         number(first.split.waiting * 100.0),
     );
-    if let Ok(cpus) = cpus_of_the_test() {
+    if let Ok(bursts) = bursts_of_the_test() {
+        let cpus = bursts.cpus();
         text += &filled(&format!(
             " While the two processes of the article's test run, zeroing keeps {cpus:.1} CPUs busy (the article: {{test.cpus}})."
         ));
