@@ -347,7 +347,7 @@ function drawPhases() {
   at('by-phase').hidden = !series.length;
   if (!series.length) return;
   // `7 ms asked` is 7 on an axis of `ms asked`.
-  const x = shown.runs[0].scenario.phases[0].name.replace(/^[\d.]+ */, '');
+  const x = shown.runs[0].scenario.phases[0].name.replace(/^[\d.]+ */, '') || 'phase';
   drawByNumber(at('phases'), series, { label: 'Sleeps by phase', height: 340, x, y: 'ms that a sleep takes' });
 }
 

@@ -1,151 +1,237 @@
-// The pictures of the articles, as wide as their place: what a phone shows is drawn for a phone.
+// The pictures of the articles: what each asks the simulator, draws of the answers so far, and has as a table.
 
-const MARKS = [
-  (x, y) => `M${x - 3} ${y}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0`,
-  (x, y) => `M${x - 3} ${y - 3}h6v6h-6z`,
-  (x, y) => `M${x} ${y - 4}l4 7h-8z`,
-  (x, y) => `M${x} ${y - 4}l4 4l-4 4l-4 -4z`,
+/** Of numbers the one in the middle. */
+function middle(numbers) {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  return sorted[Math.floor((sorted.length - 1) / 2)];
+}
+
+const WAYS = { system: 'system sleep', spin: 'spin loop', precise: 'preciseSleep', timer: 'timerSleep' };
+
+/** Of the rows of a figure those of each way of waiting. */
+const byWay = (rows, figure) => Object.keys(WAYS).map((way) => rows.filter((row) => row.figure === figure && row.subject === way));
+
+/** Of a Run whose phases begin with a number, as `7 ms asked`, the sleeps by that number: of each thread on each model. */
+function sleepsByNumber({ results, scenario }) {
+  const numbers = new Map(scenario.phases.map(({ name }) => [name, Number.parseFloat(name)]));
+  if (numbers.size < 5 || [...numbers.values()].some(Number.isNaN)) return [];
+  const rows = results.filter(({ experiment, samples_slept_ns: slept }) => experiment === 'scenario' && slept?.length);
+  const isOne = new Set(rows.map(({ subject }) => subject)).size === 1;
+  const nameOf = ({ subject, on }) => (isOne ? on : `${subject} on ${on}`);
+  return [...new Set(rows.map(nameOf))].map((name) => ({
+    name,
+    rows: rows.filter((row) => nameOf(row) === name).map(({ phase, samples_slept_ns }) => ({ asked: numbers.get(phase), slept: samples_slept_ns.map((ns) => ns / 1e6) })),
+  }));
+}
+
+/** The lengths of sleeps by a number, in milliseconds both. */
+function drawByNumber(place, series, { label, height, x, y }) {
+  const most = { x: largest(series.flatMap(({ rows }) => rows.map(({ asked }) => asked))), y: largest(series.flatMap(({ rows }) => rows.map(({ slept }) => largest(slept)))) };
+  drawPlot(place, {
+    label, height, x: { name: x, low: 0, high: most.x + 1 || 16 }, y: { name: y, low: 0, high: Math.ceil(most.y / 5) * 5 || 20 },
+    series: series.map(({ name, rows }) => ({
+      name, line: rows.map(({ asked, slept }) => [asked, middle(slept)]), marks: rows.flatMap(({ asked, slept }) => slept.map((ms) => [asked, ms])),
+    })),
+  });
+}
+
+const changeInterval = {
+  title: 'How long Sleep(1) takes while another program asks for 1 to 15 ms',
+  caption: 'A mark is a length that sleeps had, in four seconds for each interval; lines go through the medians. Up to Windows 10 1909 a sleep follows whatever any program asks for. Since 2004 it does not, below 9 ms.',
+  height: 340,
+  answers: [],
+  questions: () => [{ ask: 'simulate', scenario: 'change-interval', seed: 1 }],
+  series() { return this.answers.flatMap(({ run }) => sleepsByNumber(JSON.parse(run))); },
+  draw(place) {
+    drawByNumber(place, this.series(), { label: this.title, height: this.height, x: 'ms that another program asked for', y: 'ms that Sleep(1) takes' });
+  },
+  command() { return this.answers[0].command; },
+  table() {
+    const all = this.series();
+    return table('Sleep(1) by interval', ['asked for', ...all.flatMap(({ name }) => [`${name}: median`, 'from', 'to'])],
+      all[0].rows.map(({ asked }, i) => [`${asked} ms`, ...all.flatMap(({ rows: { [i]: { slept } } }) => [middle(slept), Math.min(...slept), largest(slept)].map((ms) => time(ms * 1e6)))]));
+  },
+};
+
+const LOCKS = { tas: 'spin lock', mcs: 'queued lock', mutex: 'blocking lock' };
+const TAKES = { 1: '1 page a take', growing: 'ever more pages a take', half: 'half of what is left a take', n: 'as many pages a take as threads', '2n': 'twice as many pages a take as threads' };
+const PARTS = ['zeroing', 'holding the lock', 'waiting for the lock', 'other work'];
+
+const cpuTime = {
+  title: 'CPU time to zero 1 GB, by what it went to',
+  caption: 'Windows 10 as the article saw it, each of its proposals, and what became of it. The whole bar is CPU time of all threads together.',
+  answers: [],
+  get height() { return catalogue.lines.length * 40 + 76; },
+  questions: () => catalogue.lines.map((_, line) => ({ ask: 'line', line })),
+  rows() {
+    return catalogue.lines.map(({ what, threads, lock, batch }, i) => {
+      const line = this.answers[i];
+      const per = line && 1 / line.gb_per_cpu_s;
+      const many = `${threads} thread${threads > 1 ? 's' : ''}`;
+      return {
+        name: `${what}: ${many}, ${LOCKS[lock] ?? lock}, ${TAKES[batch] ?? batch}`, per,
+        short: `${what}${batch === '1' ? '' : ` (${batch})`}: ${many}`,
+        shares: line && ['zeroing', 'hold', 'waiting', 'other'].map((part) => line.cpu[part]),
+        note: line && `${number(per)} s, ${line.cpu.waiting < 0.01 ? 'under 1' : Math.round(100 * line.cpu.waiting)} % waiting`,
+      };
+    });
+  },
+  draw(place) {
+    const narrow = widthOf(place) < 560;
+    drawBars(place, { label: this.title, height: this.height, parts: PARTS, unit: 'seconds of CPU time for 1 GB', rows: this.rows().map(({ name, short, per, shares, note }) => ({ name: narrow ? short : name, note, values: shares?.map((share) => per * share) })) });
+  },
+  command: () => 'punctual zero simulate article',
+  table() {
+    return table('CPU time by what it went to', ['.pool', 'CPU s for 1 GB', ...PARTS.map((part) => `${part} %`)],
+      this.rows().map(({ name, per, shares }) => [name, number(per), ...shares.map((share) => number(100 * share))]));
+  },
+};
+
+const bursts = {
+  title: 'CPUs that zero while the article’s test runs',
+  caption: 'All threads start every two seconds for what was freed meanwhile, and stop when all of it is zeroed.',
+  height: 230,
+  answers: [],
+  questions: () => [{ ask: 'bursts' }],
+  draw(place) {
+    const [test] = this.answers;
+    const every = test ? test.every_ns / 1e9 : 2;
+    const burst = (n) => [[n * every, 0], [n * every, test.threads], [(n + test.duty) * every, test.threads], [(n + test.duty) * every, 0]];
+    drawPlot(place, {
+      label: this.title, height: this.height,
+      x: { name: 'seconds', low: 0, high: 3 * every }, y: { name: 'CPUs that zero', low: 0, high: 40 },
+      series: test ? [{ name: `${test.threads} threads; ${number(test.cpus)} CPUs busy on average`, line: [0, 1, 2].flatMap(burst) }] : [],
+    });
+  },
+  command: () => 'punctual zero simulate --validate Z09',
+  table() {
+    const [test] = this.answers;
+    return table('CPUs that zero', ['threads', 'a burst every', 'busy % of the time', 'CPUs on average'], [[test.threads, time(test.every_ns), number(100 * test.duty), number(test.cpus)]]);
+  },
+};
+
+/** The rows of all four figures of the accurate-sleep article, which come of one question. */
+const figureRows = () => frames.answers[0]?.rows ?? [];
+
+const frames = {
+  title: 'Frames of a loop at 60 Hz',
+  caption: 'A mark is a frame; the time of one is 16.67 ms. The sleep of the system ends too late for each of them.',
+  height: 280,
+  answers: [],
+  questions: () => [{ ask: 'figures' }],
+  draw(place) {
+    drawPlot(place, {
+      label: this.title, height: this.height,
+      x: { name: 'frame', low: 0, high: 1000 }, y: { name: 'ms', low: 16, high: 19 },
+      series: byWay(figureRows(), 'pace').filter((rows) => rows.length).map(([row]) => ({ name: WAYS[row.subject], marks: row.of.lengths_ns.map((ns, n) => [n, ns / 1e6]) })),
+    });
+  },
+  command() { return this.answers[0].command; },
+  table() {
+    return table('Frames', ['.way of waiting', 'shortest', 'median', 'longest', 'CPU %'],
+      byWay(figureRows(), 'pace').map(([{ subject, cpu, of }]) => [WAYS[subject], ...[Math.min(...of.lengths_ns), middle(of.lengths_ns), largest(of.lengths_ns)].map((ns) => `${(ns / 1e6).toFixed(3)} ms`), number(100 * cpu)]));
+  },
+};
+
+const decades = {
+  title: 'How long a wait takes, by the length asked for',
+  caption: 'The median of a hundred waits. On time is the diagonal; the sleep of the system has a floor.',
+  height: 280,
+  answers: [],
+  questions: () => [],
+  draw(place) {
+    const write = (ns) => time(ns).replace(/\.0+ /, ' ');
+    drawPlot(place, {
+      label: this.title, height: this.height,
+      x: { name: 'asked for', low: 1e3, high: 1e8, log: true, write }, y: { name: 'it took', low: 1e3, high: 2e8, log: true, write },
+      series: byWay(figureRows(), 'decades').filter((rows) => rows.length).map((rows) => {
+        const points = rows.filter(({ of }) => of.asked_ns >= 1e3 && of.asked_ns <= 1e8).map(({ of }) => [of.asked_ns, of.asked_ns + of.late_ns_p50]);
+        return { name: WAYS[rows[0].subject], line: points, marks: points };
+      }),
+    });
+  },
+  command() { return frames.command(); },
+  table() {
+    const all = byWay(figureRows(), 'decades');
+    return table('Waits by length', ['asked for', ...Object.values(WAYS)], all[0].map(({ of }, i) => [time(of.asked_ns), ...all.map(({ [i]: { of } }) => time(of.asked_ns + of.late_ns_p50))]));
+  },
+};
+
+const cpuByInterval = {
+  title: 'CPU time of a loop, by its period',
+  caption: 'Below some 6 ms preciseSleep and timerSleep spin all the time, as they began with an estimate of 5 ms.',
+  height: 280,
+  answers: [],
+  questions: () => [],
+  draw(place) {
+    drawPlot(place, {
+      label: this.title, height: this.height,
+      x: { name: 'period, ms', low: 0, high: 26 }, y: { name: '% of a CPU', low: 0, high: 100 },
+      series: byWay(figureRows(), 'interval').filter((rows) => rows.length).map((rows) => ({ name: WAYS[rows[0].subject], line: rows.map(({ of, cpu }) => [of.period_ns / 1e6, 100 * cpu]) })),
+    });
+  },
+  command() { return frames.command(); },
+  table() {
+    const all = byWay(figureRows(), 'interval');
+    return table('CPU by period', ['period', ...Object.values(WAYS).map((way) => `${way}, %`)], all[0].map(({ of }, i) => [time(of.period_ns), ...all.map(({ [i]: { cpu } }) => number(100 * cpu))]));
+  },
+};
+
+const robustness = {
+  title: 'Error of a wait, by its length and the scheduler’s period',
+  height: 280,
+  answers: [],
+  questions: () => [],
+  caption: 'On the article’s fake OS, which wakes a thread at any moment of a period. The stronger the colour, the larger the mean distance from the deadline as a share of the length: from 0.001 % to 100 %, by its logarithm.',
+  draw(place) {
+    const rows = figureRows().filter(({ figure }) => figure === 'robustness');
+    const values = (key) => [...new Set(rows.map(({ of }) => of[key] / 1e6))].sort((a, b) => a - b);
+    const found = new Map(rows.map(({ subject, of }) => [`${subject} ${of.scheduler_period_ns / 1e6} ${of.asked_ns / 1e6}`, of.error]));
+    drawHeat(place, {
+      label: this.title, height: this.height, names: rows.length ? Object.keys(WAYS) : [], titles: WAYS,
+      columns: values('scheduler_period_ns'), rows: values('asked_ns'),
+      value: (way, column, row) => found.get(`${way} ${column} ${row}`) ?? 0, least: 1e-5,
+      x: { name: 'scheduler period, ms', of: 'period' }, y: { name: 'Length of the wait, ms,', of: 'wait of' },
+    });
+  },
+  command() { return frames.command(); },
+  table() {
+    const rows = figureRows().filter(({ figure, of }) => figure === 'robustness' && [1e6, 5e6, 10e6].includes(of.scheduler_period_ns));
+    return table('Errors', ['.way of waiting', 'length', 'scheduler period', 'error %'], rows.map(({ subject, of }) => [WAYS[subject], time(of.asked_ns), time(of.scheduler_period_ns), number(100 * of.error)]));
+  },
+};
+
+/** Programs that work for up to 1 ms and then sleep for 1 ms, again and again. */
+const SLEEPERS = [
+  { name: 'Windows 10 1909, nothing asked for', on: 'windows-10-1909', first: '' },
+  { name: 'Windows 10 1909, 1 ms asked for', on: 'windows-10-1909', first: '{ request = "1ms" }, ' },
+  { name: 'macOS, ordinary thread', on: 'macos', first: '' },
+  { name: 'macOS, background thread', on: 'macos', first: '{ priority = "background" }, ' },
+  { name: 'Linux', on: 'linux', first: '' },
 ];
-const DASHES = ['', '7 3', '2 3', '9 3 2 3'];
 
-/** Numbers from `low` to `high` that an axis names: round steps, or powers of ten. */
-function ticksOf({ low, high, log }, room) {
-  if (!log) return steps(low, high, Math.max(2, room)).map((at) => Number(at.toPrecision(6)));
-  const [first, last] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
-  const every = Math.ceil((last - first + 1) / Math.max(2, room));
-  const powers = [];
-  for (let power = first; power <= last; power += every) powers.push(10 ** power);
-  return powers;
-}
-
-function scale({ low, high, log }, from, to) {
-  const of = log ? Math.log10 : (value) => value;
-  return (value) => from + ((of(Math.min(Math.max(value, low), high)) - of(low)) / (of(high) - of(low))) * (to - from);
-}
-
-/** Names beside samples of their colours, in as many rows as they need; the height of all. */
-function legendOf(drawing, entries, [left, right], sample) {
-  let [x, y] = [left, 10];
-  ruler.font = '12px system-ui, sans-serif';
-  entries.forEach((name, i) => {
-    const wide = 26 + ruler.measureText(name).width + 16;
-    if (x > left && x + wide > right) [x, y] = [left, y + 18];
-    drawing.append(...sample(i, x, y), svg('text', { x: x + 26, y: y + 4 }, name));
-    x += wide;
-  });
-  return y + 14;
-}
-
-/** Two axes with their names, and what turns values into places. */
-function axes(drawing, [left, right, top, bottom], x, y) {
-  const [atX, atY] = [scale(x, left, right), scale(y, bottom, top)];
-  for (const value of ticksOf(y, (bottom - top) / 40)) {
-    drawing.append(svg('path', { class: 'axis', d: `M${left} ${atY(value)}H${right}` }),
-      svg('text', { x: left - 6, y: atY(value) + 4, 'text-anchor': 'end' }, y.write?.(value) ?? String(value)));
-  }
-  drawing.append(svg('path', { class: 'axis', d: `M${left} ${bottom}H${right}` }));
-  for (const value of ticksOf(x, (right - left) / 64)) {
-    const anchor = atX(value) > right - 12 ? 'end' : 'middle';
-    drawing.append(svg('path', { class: 'axis', d: `M${atX(value)} ${bottom}v5` }),
-      svg('text', { x: anchor === 'end' ? right + 12 : atX(value), y: bottom + 18, 'text-anchor': anchor }, x.write?.(value) ?? String(value)));
-  }
-  drawing.append(svg('text', { class: 'faint', x: right, y: bottom + 35, 'text-anchor': 'end' }, x.name));
-  return [atX, atY];
-}
-
-/** Series between two axes: of each the points that a `line` goes through, and those that have `marks`. */
-function drawPlot(place, { label, height, x, y, series }) {
-  const [drawing, width] = canvas(place, height, label);
-  const [left, right] = [46, width - 14];
-  const under = legendOf(drawing, series.map(({ name }) => name), [8, right], (i, x, y) => [
-    ...(series[i].line ? [svg('path', { d: `M${x} ${y}h20`, stroke: COLOURS[i], 'stroke-width': 2, 'stroke-dasharray': DASHES[i % 4] })] : []),
-    ...(series[i].marks ? [svg('path', { d: MARKS[i % 4](x + 10, y), fill: COLOURS[i] })] : []),
-  ]);
-  drawing.append(svg('text', { class: 'faint', x: 8, y: under + 12 }, y.name));
-  const [atX, atY] = axes(drawing, [left, right, under + 24, height - 42], x, y);
-  series.forEach(({ line, marks }, i) => {
-    const path = (line ?? []).map(([x, y], n) => `${n ? 'L' : 'M'}${atX(x).toFixed(1)} ${atY(y).toFixed(1)}`).join('');
-    if (path) drawing.append(svg('path', { class: 'series', d: path, fill: 'none', stroke: COLOURS[i], 'stroke-width': 2, 'stroke-dasharray': DASHES[i % 4] }));
-    // Of those at one place one is drawn.
-    const places = new Set((marks ?? []).map(([x, y]) => MARKS[i % 4](Math.round(atX(x)), Math.round(atY(y)))));
-    if (places.size) drawing.append(svg('path', { class: 'series', d: [...places].join(''), fill: COLOURS[i], 'fill-opacity': 0.7 }));
-  });
-}
-
-/** A bar for each row, of parts that have the colours of the legend; those without parts are still to come. */
-function drawBars(place, { label, height, parts, rows, unit }) {
-  const [drawing, width] = canvas(place, height, label);
-  const [left, right] = [8, width - 8];
-  const top = legendOf(drawing, parts, [left, right], (i, x, y) => [svg('rect', { x, y: y - 6, width: 20, height: 12, fill: COLOURS[i] })]);
-  const most = largest(rows.map(({ values }) => (values ?? []).reduce((sum, value) => sum + value, 0))) * 1.02 || 1;
-  const [bottom, x] = [height - 42, (value) => left + (value / most) * (right - left)];
-  const high = (bottom - top) / rows.length;
-  rows.forEach(({ name, values, note }, n) => {
-    const y = top + n * high;
-    drawing.append(svg('text', { x: left, y: y + 12 }, name));
-    if (!values) return;
-    drawing.append(svg('text', { class: 'faint', x: right, y: y + 12, 'text-anchor': 'end' }, note));
-    let from = 0;
-    values.forEach((value, i) => {
-      drawing.append(svg('rect', { x: x(from), y: y + 17, width: Math.max(x(from + value) - x(from), 0.5), height: high - 23, fill: COLOURS[i] }));
-      from += value;
+const sleepers = {
+  title: 'How long a sleep of 1 ms takes on three systems',
+  caption: 'A program works for up to 1 ms, then sleeps for 1 ms, for five seconds. The higher a bar, the more sleeps were so long; heights are logarithmic.',
+  height: SLEEPERS.length * 62 + 42,
+  answers: [],
+  questions: () => SLEEPERS.map(({ on, first }) => ({
+    ask: 'simulate', scenario: 'sleeper.toml', on: [on], seed: 1,
+    text: `title = "Work, then a sleep of 1 ms"\nsource = "none"\non = ["${on}"]\nphase = [{ name = "all", for = "5s" }]\n\n[[process]]\nname = "A"\ndo = [${first}{ loop = [{ work = { uniform = ["0ns", "1ms"] } }, { sleep = "1ms" }] }]\n`,
+  })),
+  rows() {
+    return SLEEPERS.map(({ name }, i) => {
+      const row = this.answers[i] && JSON.parse(this.answers[i].run).results.find(({ experiment }) => experiment === 'scenario');
+      const values = row?.samples_slept_ns.map((ns) => ns / 1e6);
+      return { name, values, note: values && `median ${time(middle(values) * 1e6)}` };
     });
-  });
-  bottomAxis(drawing, [left, right, bottom], [0, most], unit, x);
-}
+  },
+  draw(place) {
+    drawStrips(place, { label: this.title, height: this.height, x: { name: 'ms', low: 1, high: 50, log: true, ticks: [1, 2, 5, 10, 20, 50] }, rows: this.rows() });
+  },
+  table() {
+    return table('Sleeps of 1 ms', ['.on', 'sleeps', 'least', 'median', 'most'], this.rows().map(({ name, values }) => [name, values.length, ...[Math.min(...values), middle(values), largest(values)].map((ms) => time(ms * 1e6))]));
+  },
+};
 
-/** How often lengths came, a strip for each row, on one logarithmic axis; rows without lengths are still to come. */
-function drawStrips(place, { label, height, x, rows }) {
-  const [drawing, width] = canvas(place, height, label);
-  const [left, right, bottom] = [8, width - 14, height - 42];
-  const at = scale(x, left, right);
-  const high = bottom / rows.length;
-  for (const value of x.ticks) {
-    drawing.append(svg('path', { class: 'axis', d: `M${at(value)} 0V${bottom + 5}` }), svg('text', { x: at(value), y: bottom + 18, 'text-anchor': value === x.low ? 'start' : 'middle' }, String(value)));
-  }
-  drawing.append(svg('text', { class: 'faint', x: right, y: bottom + 35, 'text-anchor': 'end' }, x.name));
-  rows.forEach(({ name, values, note }, n) => {
-    const y = n * high;
-    drawing.append(svg('text', { class: 'over', x: left, y: y + 16 }, name));
-    drawing.append(svg('path', { class: 'axis', d: `M${left} ${y + high - 4}H${right}` }));
-    if (!values) return;
-    drawing.append(svg('text', { class: 'over faint', x: right, y: y + 16, 'text-anchor': 'end' }, note));
-    const bins = new Map();
-    for (const value of values) {
-      const bin = Math.round(at(value) / 3) * 3;
-      bins.set(bin, (bins.get(bin) ?? 0) + 1);
-    }
-    const most = Math.log1p(largest([...bins.values()]));
-    for (const [bin, count] of bins) {
-      const tall = Math.max(2, (Math.log1p(count) / most) * (high - 28));
-      drawing.append(svg('rect', { x: bin - 1, y: y + high - 4 - tall, width: 3, height: tall, fill: COLOURS[n % COLOURS.length] }));
-    }
-  });
-}
-
-/** Squares whose colour is the stronger the larger their value is, from `least` to 1 by the logarithm; a panel for each name. */
-function drawHeat(place, { label, height, names, titles, columns, rows, value, least, x, y }) {
-  const [drawing, width] = canvas(place, height, label);
-  const strength = (value) => Math.min(1, Math.max(0, 1 - Math.log10(Math.max(value, least)) / Math.log10(least)));
-  const across = width < 520 ? 2 : names.length;
-  const [left, top, gap] = [34, 20, 8];
-  const wide = (width - left - 8) / across;
-  const high = (height - 26) / Math.ceil(names.length / across);
-  names.forEach((name, n) => {
-    const [x0, y0] = [left + (n % across) * wide, Math.floor(n / across) * high];
-    drawing.append(svg('text', { x: x0, y: y0 + 13 }, titles[name]));
-    const [w, h] = [(wide - gap) / columns.length, (high - top - 22) / rows.length];
-    rows.forEach((row, r) => {
-      const yr = y0 + top + (rows.length - 1 - r) * h;
-      columns.forEach((column, c) => {
-        const share = value(name, column, row);
-        const cell = svg('rect', { x: x0 + c * w, y: yr, width: Math.max(w - 0.5, 1), height: Math.max(h - 0.5, 1), fill: 'var(--a)', 'fill-opacity': (0.05 + 0.95 * strength(share)).toFixed(3) });
-        cell.append(svg('title', {}, `${titles[name]}, ${y.of} ${row} ms, ${x.of} ${column} ms: ${number(100 * share)} %`));
-        drawing.append(cell);
-      });
-      if (n % across === 0 && (r === 0 || r === rows.length - 1)) drawing.append(svg('text', { x: x0 - 5, y: yr + h / 2 + 4, 'text-anchor': 'end' }, String(row)));
-    });
-    for (const c of [0, columns.length - 1]) drawing.append(svg('text', { x: x0 + (c + 0.5) * w, y: y0 + high - 8, 'text-anchor': 'middle' }, String(columns[c])));
-  });
-  drawing.append(svg('text', { class: 'faint', x: 8, y: height - 8 }, `${y.name} by ${x.name}`));
-}
+const PICTURES = { timers: [changeInterval], zeroing: [cpuTime, bursts], sleep: [frames, cpuByInterval, decades, robustness], scheduling: [sleepers] };

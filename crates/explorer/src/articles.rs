@@ -106,7 +106,9 @@ pub(crate) fn lines() -> Vec<Value> {
 
 fn find(name: &str) -> Result<&'static Article, String> {
     let found = articles::ALL.iter().find(|article| article.name == name);
-    found.copied().ok_or_else(|| format!("there is no article `{name}`"))
+    found
+        .copied()
+        .ok_or_else(|| format!("there is no article `{name}`"))
 }
 
 /// An article in one sentence.
@@ -126,10 +128,13 @@ pub(crate) fn answer(name: &str) -> Result<String, String> {
 /// The claim that a row holds: `V48:2` is the second of those.
 fn held_by(article: &'static Article, of: &str) -> Result<&'static Claim, String> {
     let (row, nth) = of.split_once(':').unwrap_or((of, "1"));
-    let is_held =
-        |claim: &&Claim| matches!(claim.check, Check::Row { id, .. } if id == row);
+    let is_held = |claim: &&Claim| matches!(claim.check, Check::Row { id, .. } if id == row);
     let nth: usize = nth.parse().unwrap_or(1);
-    let found = article.claims.iter().filter(is_held).nth(nth.saturating_sub(1));
+    let found = article
+        .claims
+        .iter()
+        .filter(is_held)
+        .nth(nth.saturating_sub(1));
     found.ok_or_else(|| format!("no claim is held by {of}"))
 }
 
@@ -331,6 +336,9 @@ mod tests {
         assert_eq!(first["gb_per_cpu_s"], told.central.gb_per_cpu_s());
         let bursts = bursts().unwrap();
         let duty = bursts["row"]["zero"]["duty"].as_f64();
-        assert!(duty.is_some_and(|duty| (0.5..1.0).contains(&duty)), "{bursts}");
+        assert!(
+            duty.is_some_and(|duty| (0.5..1.0).contains(&duty)),
+            "{bursts}"
+        );
     }
 }

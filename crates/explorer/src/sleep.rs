@@ -34,7 +34,9 @@ fn row(m: &Measurement) -> Option<Value> {
         }),
         record::Experiment::Interval(interval) => json!({ "period_ns": interval.period_ns }),
         _ => match (Decades::of(m), Robustness::of(m)) {
-            (Some(decades), _) => json!({ "asked_ns": decades.asked_ns, "late_ns_p50": m.late_ns.p50 }),
+            (Some(decades), _) => {
+                json!({ "asked_ns": decades.asked_ns, "late_ns_p50": m.late_ns.p50 })
+            }
             (_, Some(of)) => json!({
                 "asked_ns": of.asked_ns,
                 "scheduler_period_ns": of.scheduler_period_ns,

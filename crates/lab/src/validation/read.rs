@@ -220,9 +220,8 @@ fn written(value: &DeValue<'_>) -> String {
         }
         DeValue::Table(table) => {
             let pairs = table.iter();
-            let pairs = pairs.map(|(key, value)| {
-                format!("{} = {}", key.get_ref(), written(value.get_ref()))
-            });
+            let pairs = pairs
+                .map(|(key, value)| format!("{} = {}", key.get_ref(), written(value.get_ref())));
             format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
         }
     }
