@@ -86,11 +86,18 @@ let shown;
 
 /* ---- The address ---- */
 
-const MEANT = { page: 'timers', story: 'lowest-request-wins' };
+const STORY = 'lowest-request-wins';
+const PAGES = ['articles', 'timers', 'zeroing'];
 
 /** What the address asks for. */
 function address() {
   return new URLSearchParams(location.hash.slice(1));
+}
+
+/** Articles come first; what names a story of the simulator asks for that. */
+function pageAsked(asked) {
+  const page = asked.get('page') ?? (asked.has('story') ? 'timers' : PAGES[0]);
+  return PAGES.includes(page) ? page : PAGES[0];
 }
 
 /** Puts what the page shows into its address, without a step back for each. */
@@ -176,15 +183,17 @@ function story() {
 /** Fills the form as a story or the address has it. */
 function fill() {
   const asked = address();
-  const page = asked.get('page') === 'zeroing' ? 'zeroing' : 'timers';
-  for (const name of ['timers', 'zeroing']) {
+  const page = pageAsked(asked);
+  for (const name of PAGES) {
     at(name).hidden = name !== page;
     if (name === page) at(`to-${name}`).setAttribute('aria-current', 'page');
     else at(`to-${name}`).removeAttribute('aria-current');
   }
+  if (page !== 'articles') shownArticle = undefined;
+  if (page === 'articles') return;
   if (page === 'zeroing') return fillZeroing(asked);
-  at('story').value = asked.get('story') ?? MEANT.story;
-  if (!at('story').value) at('story').value = MEANT.story;
+  at('story').value = asked.get('story') ?? STORY;
+  if (!at('story').value) at('story').value = STORY;
   for (const id of ['seed', 'length', 'parameters']) at(id).value = asked.get(id) ?? at(id).defaultValue;
   if (asked.has('program')) {
     programs = asked.getAll('program').slice(0, NAMES.length).map((text, i) => {
@@ -288,7 +297,7 @@ function lanesOf(runs) {
 
 function show(asked, answers, runs) {
   const lanes = lanesOf(runs);
-  shown = { lanes, asked, selected: undefined, length: runs[0].scenario.length_ns };
+  shown = { lanes, asked, runs, selected: undefined, length: runs[0].scenario.length_ns };
   const rows = runs.flatMap((run) => run.results);
   const sleeps = rows.filter((row) => row.experiment === 'scenario' && row.slept_ns?.n > 0);
   const about = (run) => (runs.length > 1 ? `On ${run.models.map(({ name }) => name).join(', ')}: ` : '');
@@ -296,19 +305,20 @@ function show(asked, answers, runs) {
   const evidence = new Set(runs.flatMap((run) => run.machine.evidence ?? []));
   const said = answers.flatMap(({ answer }, i) => answer.filter((sentence) => !evidence.has(sentence)).map((sentence) => about(runs[i]) + sentence));
   const sentences = [...said, ...evidence].map((sentence) => el('p', {}, sentence));
-  at('verdict').replaceChildren(...sentences, table('Wakes', ['.on', '.program', '.phase', 'wakes/s', 'asked', 'it took p50', 'at most', 'CPU %'],
+  at('verdict').replaceChildren(...sentences);
+  at('wakes').replaceChildren(folded('What each program gets, phase by phase', table('Wakes', ['.on', '.program', '.phase', 'wakes/s', 'asked', 'it took p50', 'at most', 'CPU %'],
     sleeps.map((row) => {
       const { min, max } = row.asked_ns ?? {};
       const asks = min === max ? time(min) : `${time(min)} to ${time(max)}`;
       return [row.on, row.subject, row.phase, number(row.wakes_per_s), asks, time(row.slept_ns.p50), time(row.slept_ns.max), number(100 * row.cpu.fraction, 2)];
-    })));
+    }))));
   const computers = rows.filter((row) => row.experiment === 'scenario-computer');
-  at('computer').replaceChildren(table('The computer', ['.on', '.phase', 'interrupts/s', 'wake-ups/s', 'busy %', 'timer interval at end'],
-    computers.map((row) => [row.on, row.phase, number(row.interrupts_per_s), number(row.wakeups_per_s), number(100 * row.busy, 2), row.interval_ns ? `${row.interval_ns / 1e6} ms` : 'none'])));
+  at('computer').replaceChildren(folded('Phase by phase', table('The computer', ['.on', '.phase', 'interrupts/s', 'wake-ups/s', 'busy %', 'timer interval at end'],
+    computers.map((row) => [row.on, row.phase, number(row.interrupts_per_s), number(row.wakeups_per_s), number(100 * row.busy, 2), row.interval_ns ? `${row.interval_ns / 1e6} ms` : 'none']))));
   const expected = runs.flatMap((run) => run.expectations ?? []);
   at('expected').replaceChildren(...(expected.length ? [el('h2', {}, `What the sources say: ${expected.filter((e) => e.holds).length} of ${expected.length} come out so`),
-    table('Expectations', ['.', '.on', '.program', '.phase', '.figure', 'expected', 'here', '.source'],
-      expected.map((e) => [e.holds ? (e.stated ? 'ok' : 'same') : 'differs', e.on, e.subject, e.phase ?? '', e.figure, e.expected, e.got, e.source ?? '']))] : []));
+    folded('Figure by figure', table('Expectations', ['.', '.on', '.program', '.phase', '.figure', 'expected', 'here', '.source'],
+      expected.map((e) => [e.holds ? (e.stated ? 'ok' : 'same') : 'differs', e.on, e.subject, e.phase ?? '', e.figure, e.expected, e.got, e.source ?? ''])))] : []));
   at('command').textContent = answers.map(({ command }) => command).join('\n');
   at('text').textContent = answers.map(({ text }) => text).join('\n\n');
   at('save').onclick = () => answers.forEach(({ run }) => save(run));
@@ -318,7 +328,27 @@ function show(asked, answers, runs) {
   const first = phases.length > 1 ? phases[0].length_ns - wide / 2 : 0;
   at('from').value = shown.length > wide ? Math.round((1000 * Math.max(first, 0)) / (shown.length - wide)) : 0;
   at('why').textContent = '';
+  drawPhases();
   draw();
+}
+
+/** More rows than this are folded away, below a picture. */
+const MANY_ROWS = 12;
+
+function folded(name, whole) {
+  if (whole.querySelectorAll('tbody tr').length <= MANY_ROWS) return whole;
+  return el('details', {}, el('summary', {}, name), whole);
+}
+
+/** Where phases are numbered, as those of change-interval are, the sleeps by that number. */
+function drawPhases() {
+  if (!shown || at('timers').hidden) return;
+  const series = shown.runs.flatMap(sleepsByNumber);
+  at('by-phase').hidden = !series.length;
+  if (!series.length) return;
+  // `7 ms asked` is 7 on an axis of `ms asked`.
+  const x = shown.runs[0].scenario.phases[0].name.replace(/^[\d.]+ */, '') || 'phase';
+  drawByNumber(at('phases'), series, { label: 'Sleeps by phase', height: 340, x, y: 'ms that a sleep takes' });
 }
 
 function draw() {
@@ -394,7 +424,7 @@ function batch() {
 }
 
 function fillZeroing(asked) {
-  if (catalogue.computers.some(({ name }) => name === asked.get('on'))) at('computer-model').value = asked.get('on');
+  if (asked.has('on')) chooseComputer(asked.get('on'));
   const { cpus } = computer();
   at('threads').max = cpus;
   at('threads').value = asked.get('threads') ?? cpus;
@@ -404,8 +434,17 @@ function fillZeroing(asked) {
   nameSliders();
 }
 
+/** Chooses a computer, which may have figures of its own after commas. */
+function chooseComputer(on) {
+  const known = catalogue.computers.find(({ name }) => name === on.split(',')[0]);
+  if (!known) return;
+  const options = [...at('computer-model').options];
+  if (options.every(({ value }) => value !== on)) at('computer-model').append(el('option', { value: on }, `${on}: ${known.what}`));
+  at('computer-model').value = on;
+}
+
 function computer() {
-  return catalogue.computers.find(({ name }) => name === at('computer-model').value);
+  return catalogue.computers.find(({ name }) => name === at('computer-model').value.split(',')[0]);
 }
 
 function nameSliders() {
@@ -460,6 +499,7 @@ function showZeroing() {
 
 function started() {
   fill();
+  if (!at('articles').hidden) return tellArticles();
   return at('zeroing').hidden ? simulate() : zero();
 }
 
@@ -468,8 +508,9 @@ async function begin() {
     await simulator.begin();
     catalogue = await simulator.ask({ ask: 'catalogue' });
   } catch (why) {
-    at('error').textContent = `This browser cannot run the simulator: ${why.message}`;
-    at('error').hidden = false;
+    at('articles').hidden = false;
+    at('article-error').textContent = `This browser cannot run the simulator: ${why.message}`;
+    at('article-error').hidden = false;
     return;
   }
   at('story').replaceChildren(
@@ -505,7 +546,7 @@ async function begin() {
   });
   for (const form of document.forms) form.addEventListener('submit', (event) => event.preventDefault());
   addEventListener('hashchange', started);
-  addEventListener('resize', () => { draw(); showZeroing(); });
+  addEventListener('resize', () => { drawPhases(); draw(); showZeroing(); drawPictures(); });
   await started();
 }
 

@@ -42,7 +42,7 @@ export async function isAccessible(tab, what) {
 }
 
 /** Both schemes at the widths of a telephone and of a wide screen. */
-export const looks = [[400, 'dark'], [1600, 'light'], [400, 'light'], [1600, 'dark']];
+export const looks = [[390, 'dark'], [1600, 'light'], [390, 'light'], [1600, 'dark']];
 
 export async function run(browser, name, checks) {
   try {

@@ -3,11 +3,14 @@
 //! The page is `site/`; what it gets is what the
 //! command `punctual` prints and writes for the same scenario, model and seed, to the byte.
 
+mod articles;
 #[cfg(target_arch = "wasm32")]
 mod export;
 mod pools;
 mod scenarios;
+mod sleep;
 
+use articles::ClaimOf;
 use punctual_record::Run;
 use punctual_report::Report;
 use serde::{Deserialize, Serialize};
@@ -20,7 +23,7 @@ use scenarios::{Simulation, WakeOf};
 #[derive(Debug, Deserialize)]
 #[serde(tag = "ask", rename_all = "kebab-case")]
 enum Question {
-    /// Which scenarios, models and computers there are.
+    /// Which articles, scenarios, models and computers there are.
     Catalogue,
     /// What `punctual simulate` makes of a scenario.
     Simulate(Simulation),
@@ -28,6 +31,16 @@ enum Question {
     Explain(WakeOf),
     /// What `punctual zero simulate` makes of some pools.
     Pools(Pools),
+    /// An article in one sentence.
+    Answer { article: String },
+    /// What comes out of a claim of an article.
+    Claim(ClaimOf),
+    /// A line of `punctual zero simulate article`.
+    Line { line: usize },
+    /// The CPUs that zero at each instant of the page-zeroing article's test.
+    Bursts,
+    /// The figures of `punctual bench article`.
+    Figures,
 }
 
 /// What came out of a simulation.
@@ -71,6 +84,11 @@ pub fn answer(question: &str, progress: Progress) -> String {
             Question::Simulate(simulation) => simulation.run(progress).map(|ran| json!(ran)),
             Question::Explain(wake) => wake.explain().map(Value::from),
             Question::Pools(pools) => pools.run(progress).map(|ran| json!(ran)),
+            Question::Answer { article } => articles::answer(&article).map(Value::from),
+            Question::Claim(claim) => claim.tell(),
+            Question::Line { line } => articles::line(line),
+            Question::Bursts => articles::bursts(),
+            Question::Figures => sleep::figures(),
         });
     match answered {
         Ok(answer) => json!({ "ok": answer }),
@@ -81,6 +99,8 @@ pub fn answer(question: &str, progress: Progress) -> String {
 
 fn catalogue() -> Value {
     json!({
+        "articles": articles::all(),
+        "lines": articles::lines(),
         "scenarios": scenarios::shipped(),
         "models": scenarios::models(),
         "computers": pools::computers(),

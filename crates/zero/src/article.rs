@@ -6,13 +6,13 @@ use punctual_record::MachineFacts;
 use punctual_report::prose;
 use punctual_report::tables::{self, table::Table};
 use punctual_zero_pool::{Batch, LockKind, Setting};
-use punctual_zero_sim::{Active, Job, Machine, PoolResult, Prediction, System, predict};
+use punctual_zero_sim::{Active, Job, Machine, PoolResult, Prediction, System, predict, simulate};
 
 use super::{distinct, simulation};
 use crate::published::{CostItem, FIGURES, filled};
 use crate::report::{NOT_VALIDATED, lock_in_words, states_in_words};
 use crate::rows::ZeroRow;
-use crate::validation::cpus_of_the_test;
+use crate::validation::bursts_of_the_test;
 
 /// The proposal that is all the others together.
 const ALL: &str = "all of them";
@@ -73,15 +73,28 @@ pub fn lines() -> Vec<Line> {
 }
 
 impl Line {
+    fn job(&self, seed: u64) -> Job {
+        Job {
+            seed,
+            ..Job::new(self.setting, FIGURES.test.pages())
+        }
+    }
+
+    /// Simulates it as the computer is thought to be, without the intervals of
+    /// [`tell`](Self::tell).
+    ///
+    /// # Errors
+    /// As of [`simulate`]; not for lines of the story.
+    pub fn central(&self, seed: u64) -> Result<PoolResult, Refusal> {
+        simulate(&self.machine, &self.job(seed))
+    }
+
     /// Simulates it.
     ///
     /// # Errors
     /// As of [`predict`]; not for lines of the story.
     pub fn tell(&self, seed: u64) -> Result<(Prediction, ZeroRow), Refusal> {
-        let job = Job {
-            seed,
-            ..Job::new(self.setting, FIGURES.test.pages())
-        };
+        let job = self.job(seed);
         // The number of threads of a system at work was not observed.
         let active = match self.is_proposal {
             true => Active::All,
@@ -118,7 +131,8 @@ fn answer(lines: &[Line], told: &[Prediction]) -> String {
         line.machine.topology.cpus(),
         number(first.split.waiting * 100.0),
     );
-    if let Ok(cpus) = cpus_of_the_test() {
+    if let Ok(bursts) = bursts_of_the_test() {
+        let cpus = bursts.cpus();
         text += &filled(&format!(
             " While the two processes of the article's test run, zeroing keeps {cpus:.1} CPUs busy (the article: {{test.cpus}})."
         ));

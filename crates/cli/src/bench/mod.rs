@@ -7,12 +7,13 @@ use anyhow::Result;
 use clap::{Args, Command as Definition, Subcommand};
 use punctual_core::{Nanos, Rate, StrategySpec};
 use punctual_lab::experiments::robustness;
+use punctual_lab::plan::article::fake;
 use punctual_lab::rounds::{self, Results};
 use punctual_lab::{informed, predict, robustness_facts, rule_in_force};
 use punctual_program::Machine;
 use punctual_record::experiment::Crowd;
 use punctual_record::{Findings, Run};
-use punctual_sim::{Model, SimMachine};
+use punctual_sim::Model;
 
 use crate::options::{Effort, Output, Place};
 use crate::session::{self, Measured, Outputs};
@@ -88,12 +89,6 @@ fn machine(args: &BenchArgs) -> Result<Measured> {
         return Ok(Measured::simulated(machine, robustness_facts()));
     }
     session::machine(args.place.on.as_ref(), args.place.seed())
-}
-
-fn fake(period: Nanos, seed: u64) -> SimMachine {
-    let model = Model::fake(period).expect("the article's periods are 1 to 10 ms");
-    // Each period has chances of its own, or they would all tell one story.
-    SimMachine::new(model, seed ^ period.as_ns())
 }
 
 fn as_run(

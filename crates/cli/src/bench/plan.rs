@@ -6,6 +6,7 @@ use punctual_core::{Nanos, Rate, StrategySpec};
 use punctual_lab::experiments::{Conditions, holds, robustness};
 use punctual_lab::host::usual_cpu;
 use punctual_lab::plan::Interleaved;
+use punctual_lab::plan::article::fake;
 use punctual_lab::plan::bench::{self, Bench};
 use punctual_program::Machine;
 use punctual_program::program::Subject;
@@ -65,7 +66,7 @@ impl BenchPlan {
             machine.check(&case.program)?;
         }
         if self.robustness {
-            let fake = super::fake(Nanos::from_ms(1), 0);
+            let fake = fake(Nanos::from_ms(1), 0);
             robustness::check(&self.strategies, &fake)?;
         }
         Ok(())

@@ -2,11 +2,11 @@
 
 use anyhow::{Result, anyhow, bail};
 use clap::builder::PossibleValuesParser;
-use punctual_lab::articles::{self, Article, Check, Claim};
+use punctual_lab::articles::{self, Article, Claim, Found};
 use punctual_lab::validation;
 use punctual_report::prose;
 use punctual_report::tables::table::Table;
-use punctual_zero::validation::{Validation, Verdict};
+use punctual_zero::validation::Validation;
 
 use super::SimulateArgs;
 use crate::options::refuse;
@@ -67,69 +67,17 @@ struct Told {
     verdict: Found,
 }
 
-/// Whether a claim holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Found {
-    Agrees,
-    /// Something else comes out, and the reason is known.
-    Otherwise,
-    /// Something else comes out.
-    Differs,
-    /// There is no figure to compare.
-    Shown,
-    Here,
-    ByHand,
-    Not,
-}
-
-impl Found {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Agrees => "agrees",
-            Self::Otherwise | Self::Differs => "differs",
-            Self::Shown => "shown",
-            Self::Here => "measured here",
-            Self::ByHand => "by hand",
-            Self::Not => "not shown",
-        }
-    }
-}
-
 /// Computes what comes out of each claim.
 fn tell(article: &'static Article) -> Result<Vec<Told>> {
-    let (waits, pools) = (validation::rows()?, Validation::load().rows);
-    let compute = |id: &str, shown: &str| -> Result<(String, bool)> {
-        if let Some(row) = waits.iter().find(|row| row.id == id) {
-            let finding = match shown {
-                "" => row.run()?,
-                shown => row.run_showing(shown)?,
-            };
-            return Ok((finding.got, finding.holds));
-        }
-        let row = pools.iter().find(|row| row.id == id);
-        let finding = row.ok_or_else(|| anyhow!("no row {id}"))?.run()?;
-        let holds = !matches!(finding.verdict, Verdict::Deviates);
-        Ok((finding.got, holds))
-    };
+    let (waits, pools) = (validation::rows()?, Validation::load());
     let mut progress = Progress::alike(article.claims.len());
     let told = article.claims.iter().map(|claim| {
         progress.step(claim.says);
-        let nothing = |verdict| (String::new(), verdict);
-        let (got, verdict) = match claim.check {
-            Check::Row { id, shown } => match compute(id, shown)? {
-                (got, _) if !claim.why.is_empty() => (got, Found::Otherwise),
-                (got, true) => (got, Found::Agrees),
-                (got, false) => (got, Found::Differs),
-            },
-            Check::Shown => nothing(Found::Shown),
-            Check::Here => nothing(Found::Here),
-            Check::ByHand => nothing(Found::ByHand),
-            Check::Not => nothing(Found::Not),
-        };
+        let told = claim.told(&waits, &|id| pools.finding(id))?;
         Ok(Told {
             claim,
-            got,
-            verdict,
+            got: told.got,
+            verdict: told.found,
         })
     });
     told.collect()
@@ -176,7 +124,7 @@ fn table(told: &[Told]) -> String {
     let section = Table::new("", &told)
         .column("the article says", |told| told.claim.says)
         .column("its figure", |told| told.claim.figure)
-        .column("comes out", |told| brief(&told.got))
+        .column("comes out", |told| articles::brief(&told.got))
         .column("", |told| match told.verdict {
             Found::Agrees => "",
             other => other.word(),
@@ -184,21 +132,6 @@ fn table(told: &[Told]) -> String {
         .within(WIDTH)
         .section();
     section.text
-}
-
-/// The first figure, with at most three decimals.
-fn brief(got: &str) -> String {
-    let first = [", ", "; ", " / "].iter().fold(got, |text, end| {
-        text.split_once(end).map_or(text, |(first, _)| first)
-    });
-    let rounded = first.split(' ').map(|word| match word.split_once('.') {
-        Some((_, decimals)) if decimals.len() > 3 => match word.parse::<f64>() {
-            Ok(number) => format!("{number:.3}"),
-            Err(_) => word.to_owned(),
-        },
-        _ => word.to_owned(),
-    });
-    rounded.collect::<Vec<_>>().join(" ")
 }
 
 /// Each claim with its command, and why it differs.

@@ -10,11 +10,16 @@
 //! | `zeroing` | why zeroing memory took 29 CPUs |
 //! | `sleep` | an accurate sleep from an inaccurate one |
 //! | `scheduling` | sleeping and yielding on three systems |
+//!
+//! `told` computes what comes out of a claim.
 
 mod scheduling;
 mod sleep;
 mod timers;
+mod told;
 mod zeroing;
+
+pub use told::{Findings, Found, Told, brief};
 
 /// An article.
 #[derive(Debug)]

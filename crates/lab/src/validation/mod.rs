@@ -9,10 +9,13 @@
 //! |---|---|
 //! | `read` | TOML to rows, with lists of parameters and shared steps written out |
 //! | `see` | what a row looks at, and what it is held to |
+//! | `preset` | what shows a row as a scenario |
 
+mod preset;
 mod read;
 mod see;
 
+pub use preset::Preset;
 pub use read::{rows, sources};
 
 use punctual_core::Method;
@@ -99,6 +102,8 @@ enum Run {
     /// Programs on their models, and what is looked at of all of them together.
     Seen {
         experiments: Vec<(String, Program)>,
+        /// The steps of the first of them, as the file of a scenario has them.
+        steps: String,
         sees: Vec<See>,
     },
     /// A scenario that comes with punctual, with those of its expectations that name the row.
@@ -167,7 +172,9 @@ impl Row {
         let mut figures = Vec::new();
         for run in &self.runs {
             match run {
-                Run::Seen { experiments, sees } => see::figures(experiments, sees, &mut figures)?,
+                Run::Seen {
+                    experiments, sees, ..
+                } => see::figures(experiments, sees, &mut figures)?,
                 Run::Expected(scenario) => expected(scenario, &mut figures)?,
                 Run::Robustness => figures.push(robustness_grows()?),
             }

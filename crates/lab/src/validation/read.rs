@@ -182,11 +182,14 @@ fn read_run<'t>(
             let run = expanded.as_table();
             let run = run.ok_or_else(|| field.flaw("a run is a table"))?;
             let run = Table::new(table.at, run);
-            let steps = Steps::with(MARKS).read(run.need(WHOSE, "do")?, 1)?;
+            let steps = run.need(WHOSE, "do")?;
+            let text = written(steps.value());
+            let steps = Steps::with(MARKS).read(steps, 1)?;
             let sees = run.need(WHOSE, "see")?.list_or_one();
             let sees = sees.iter().map(|see| See::read(&see.table()?));
             runs.push(Run::Seen {
                 experiments: vec![(on, compile::alone(&steps)?)],
+                steps: text,
                 sees: sees.collect::<Result<_, Flaw>>()?,
             });
         }
@@ -196,6 +199,32 @@ fn read_run<'t>(
         }
     }
     Ok(())
+}
+
+/// Steps as the file of a scenario has them, without the marks that only rows know.
+fn written(value: &DeValue<'_>) -> String {
+    let is_mark = |item: &&Value<'_>| {
+        let word = item.get_ref().as_str();
+        word.is_some_and(|word| MARKS.iter().any(|(mark, _)| *mark == word))
+    };
+    match value {
+        DeValue::String(text) => format!("{text:?}"),
+        DeValue::Integer(number) => number.as_str().to_owned(),
+        DeValue::Float(number) => number.as_str().to_owned(),
+        DeValue::Boolean(truth) => truth.to_string(),
+        DeValue::Datetime(time) => time.to_string(),
+        DeValue::Array(items) => {
+            let items = items.iter().filter(|item| !is_mark(item));
+            let items: Vec<_> = items.map(|item| written(item.get_ref())).collect();
+            format!("[{}]", items.join(", "))
+        }
+        DeValue::Table(table) => {
+            let pairs = table.iter();
+            let pairs = pairs
+                .map(|(key, value)| format!("{} = {}", key.get_ref(), written(value.get_ref())));
+            format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+        }
+    }
 }
 
 /// Whether the source of what is expected names a row.

@@ -34,7 +34,7 @@ use std::collections::BTreeMap;
 use punctual_program::Refusal;
 use punctual_report::tables::table::Table;
 use punctual_zero_pool::{Batch, LockKind, Setting};
-use punctual_zero_sim::{Job, Machine, PoolResult, System, simulate};
+use punctual_zero_sim::{Bursty, Job, Machine, PoolResult, System, simulate};
 use serde::Deserialize;
 
 use crate::published::FIGURES;
@@ -66,6 +66,16 @@ impl Validation {
             }
         }
         file
+    }
+
+    /// What the row of this name came to, and whether that is as expected or explained; `None` if
+    /// there is none.
+    pub fn finding(&self, id: &str) -> Option<Result<(String, bool), Refusal>> {
+        let row = self.rows.iter().find(|row| row.id == id)?;
+        Some(row.run().map(|finding| {
+            let holds = finding.verdict != Verdict::Deviates;
+            (finding.got, holds)
+        }))
     }
 }
 
@@ -234,12 +244,12 @@ impl Row {
     }
 }
 
-/// How many CPUs zeroing keeps busy on average while the two processes of the article's test run.
+/// The bursts in which all threads zero what the two processes of the article's test free.
 ///
 /// # Errors
 /// None: what it simulates is known.
-pub(crate) fn cpus_of_the_test() -> Result<f64, Refusal> {
-    Ok(rows::test()?.cpus())
+pub fn bursts_of_the_test() -> Result<Bursty, Refusal> {
+    rows::test()
 }
 
 /// The pages of the article's worst case.
