@@ -237,7 +237,7 @@ fn open(path: &Path, patience: Duration) -> Result<File> {
     let owned = path.to_owned();
     std::thread::spawn(move || opened.send(std::fs::OpenOptions::new().write(true).open(owned)));
     let file = file.recv_timeout(patience);
-    Ok(file.map_err(|_| anyhow!("nobody reads it; start what reads it first"))??)
+    Ok(file.map_err(|_| anyhow!("it has no reader; start the reader first"))??)
 }
 
 /// Where a file is made that is not there yet: behind links that lead nowhere.
@@ -469,6 +469,6 @@ mod tests {
         Target::new(&directory.path().join("run.json")).unwrap();
         assert!(pipe.exists());
         let why = open(&pipe, Duration::from_millis(1)).unwrap_err();
-        assert!(why.to_string().contains("nobody reads it"), "{why}");
+        assert!(why.to_string().contains("it has no reader"), "{why}");
     }
 }

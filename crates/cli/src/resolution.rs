@@ -98,7 +98,7 @@ fn warning(unseen: &[Nanos], now: Resolution) -> String {
     };
     let names: Vec<String> = unseen.iter().map(Nanos::to_string).collect();
     format!(
-        "cannot be seen: {}\n  {} is in force, so somebody asks for less than {first}; `powercfg /energy` names who\n",
+        "cannot be seen: {}\n  {} is in force, so another process asks for less than {first}; `powercfg /energy` names it\n",
         names.join(", "),
         now.current
     )
@@ -107,15 +107,15 @@ fn warning(unseen: &[Nanos], now: Resolution) -> String {
 fn answer(now: Resolution, throttling: &Result<Throttling, String>, facts: &HostFacts) -> Verdict {
     let throttling = match throttling {
         Ok(Throttling::BySystem) => {
-            "the system decides whether they count when nobody sees or hears it"
+            "the system decides whether they count while it is neither visible nor audible"
         }
         Ok(Throttling::HonourRequests) => "they always count",
         Ok(Throttling::IgnoreRequests) => "they never count",
         Err(why) => why,
     };
     let why = match now.current < now.coarsest {
-        true => "because somebody asks for that",
-        false => "the most there is: nobody asks for less",
+        true => "because a process asks for that",
+        false => "the most there is: no process asks for less",
     };
     let wine = wine_line(facts);
     let mut sentences = vec![
@@ -145,7 +145,7 @@ fn answer(now: Resolution, throttling: &Result<Throttling, String>, facts: &Host
     .table(
         ["timer interval", "is"],
         rows.map(|(name, is)| vec![name.to_owned(), is]),
-        "Since Windows 10 2004 the current one counts for processes that ask themselves; others wait as if nobody had asked. \
+        "Since Windows 10 2004 the current one counts for processes that ask themselves; others wait as if there were no request. \
          The last is in the registry.",
     )
 }
@@ -282,7 +282,7 @@ mod tests {
         let asked = answer(now(Nanos::from_ms(1)), &throttled, &facts);
         assert_eq!(
             asked.sentences[0],
-            "Clock interrupts, on which waits end, are 1 ms apart, because somebody asks for that."
+            "Clock interrupts, on which waits end, are 1 ms apart, because a process asks for that."
         );
         assert!(asked.sentences[2].contains("Wine 8.0"), "{asked:?}");
         let text = asked.text(80);
@@ -291,6 +291,6 @@ mod tests {
             "{text}"
         );
         let unasked = answer(now(Nanos::new(15_625_000)), &throttled, &facts);
-        assert!(unasked.sentences[0].ends_with("nobody asks for less."));
+        assert!(unasked.sentences[0].ends_with("no process asks for less."));
     }
 }

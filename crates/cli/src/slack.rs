@@ -172,8 +172,8 @@ fn answer(pid: Option<u32>, slacks: &[ThreadSlack]) -> Verdict {
         threads(slacks.len())
     )];
     sentences.push(match unusual {
-        None => format!("{USUAL} is what Linux gives unless somebody changes it."),
-        Some(_) => format!("Linux gives {USUAL}: somebody changed it."),
+        None => format!("{USUAL} is the default of Linux."),
+        Some(_) => format!("the default of Linux is {USUAL}, so it was changed."),
     });
     let row = |(slack, of): (&Nanos, &Vec<u32>)| {
         let which = match of[..] {
@@ -219,7 +219,7 @@ fn refuse_elsewhere() -> Result<()> {
 pub(crate) const ABOUT: &str = "\
 Show and change timer slack: how much later than asked Linux may wake a thread. Linux only.
 
-Slack belongs to threads. A thread gives its own to every thread and process that it starts, 50 us unless somebody changed \
+Slack belongs to threads. A thread gives its own to every thread and process that it starts, 50 us unless it was changed \
 it. It counts for sleeps, poll, select and futexes; not for timerfd, and not for real-time threads.";
 
 /// The end of its help.
@@ -302,7 +302,7 @@ mod tests {
             [
                 "Sleeps of process 7 may end up to 1 ns to 50 us, by the thread, later than asked: that is the timer slack of \
                  its 3 threads.",
-                "Linux gives 50 us: somebody changed it.",
+                "the default of Linux is 50 us, so it was changed.",
             ]
         );
         let rows = changed.overview.unwrap().rows;

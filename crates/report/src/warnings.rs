@@ -203,7 +203,7 @@ pub fn disturbed(seen: &Disturbance) -> Vec<Warning> {
             format!(
                 "The kernel's counter of time stolen from {on} is unbelievable: it {why}. No figure here uses it."
             ),
-            "Report it to whoever runs the hypervisor; `steal` in /proc/stat is wrong for every program.",
+            "Report it to the operator of the hypervisor; `steal` in /proc/stat is wrong for every program.",
         );
     }
     if seen.throttled_fell {

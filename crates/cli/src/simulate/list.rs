@@ -61,7 +61,7 @@ recorded of its call for the nearest length. Of the Run of another `bench` it re
 No Windows model has MMCSS, which raises threads of multimedia programs to priority 16 to 26 for 80 % of each 10 ms.
 
 Parameters follow the name of a model, separated by commas: --on linux,slack=1ns,cpus=2.
-How sure a default is: A documented by the vendor or read in the source; B measured by somebody, and
+How sure a default is: A documented by the vendor or read in the source; B measured by others, and
 consistent with another source; C one measurement or an inference; D unverified.
 "
         .to_owned(),

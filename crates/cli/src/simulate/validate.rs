@@ -40,7 +40,7 @@ pub(super) fn run(ids: &[String]) -> Result<Done> {
     let title = format!(
         "The models against what is published: {} of {} facts hold; {} of them are fitted to their own figure. Kind: D \
          documented, M measured, I inferred and in agreement with data; P and C are predictions and calibrations, which \
-         bind nobody; * fitted: something in the model or the program was taken from the figure itself, so that it is \
+         do not bind; * fitted: something in the model or the program was taken from the figure itself, so that it is \
          no evidence for the rule.",
         asserted().count() - differ,
         asserted().count(),

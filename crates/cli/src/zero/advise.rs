@@ -33,7 +33,7 @@ pub(crate) const AFTER: &str = "\
 Goals:
   cpu       the most GB per second of CPU time: what an operating system wants
             that zeroes in the background
-  wall      the most GB per second that passes: what somebody wants who waits
+  wall      the most GB per second that passes: the goal of a program that waits
             for the memory
   balanced  the least product of CPU-seconds and seconds per GB^2: the geometric
             middle of both. A pool twice as fast for twice the CPU time is as

@@ -16,7 +16,7 @@ use crate::{Done, host, say, stop};
 pub(crate) const ABOUT: &str = "\
 Measure what this OS takes for fresh memory: fault, zeroing and unmap, by page and MB, and who pays.
 
-A program that allocates memory pays again when it touches it first, and when it gives it back; and somebody pays for the \
+A program that allocates memory pays again when it touches it first, and when it gives it back; and a process pays for the \
 zeros. None of that shows in the time of the allocation itself. All four parts take about 60 s; it says how long before it \
 begins, after it has touched as much memory as it will use once, and it never uses more than half of what is free unless \
 told. With --quick: less of everything, in under 10 s; the intervals are wider then.";

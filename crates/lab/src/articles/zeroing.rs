@@ -106,7 +106,7 @@ pub(super) const ARTICLE: Article = Article {
         ),
         row(
             "A desktop with 1 and 2 threads",
-            "nobody notices",
+            "not noticeable",
             ("Z18", ""),
             "zero simulate --validate Z18",
         ),

@@ -115,9 +115,9 @@ fn check_event(step: &Step, signals: &BTreeSet<&str>) -> Result<(), Flaw> {
         return Ok(());
     }
     let why = match signals.len() {
-        0 => format!("nobody signals `{name}`, nor any event"),
+        0 => format!("no thread signals `{name}`, nor any event"),
         _ => format!(
-            "nobody signals `{name}`; what is signalled is {}",
+            "no thread signals `{name}`; signalled are {}",
             list(signals.iter().copied())
         ),
     };

@@ -107,7 +107,7 @@ fn plan(table: &Table<'_>, find: Find<'_>) -> Result<Plan, Flaw> {
     let cells = lengths.fold(1, usize::saturating_mul);
     if cells > CELLS {
         return Err(on_field.flaw(format!(
-            "this comes to {cells} cells; a plan has at most {CELLS}: leave values out"
+            "the plan has {cells} cells; a plan has at most {CELLS}: leave values out"
         )));
     }
     axes.retain(|axis| axis.values.len() > 1);

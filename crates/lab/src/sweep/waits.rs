@@ -105,7 +105,7 @@ impl World {
         let hogs = unit.load as usize * model.cpus().unwrap_or(1);
         Ok(Self {
             before: [vec![hog(None); hogs], unit.ask.ops()].concat(),
-            regime: unit.waits.ok_or("nobody says how it waits")?,
+            regime: unit.waits.ok_or("its way of waiting is missing")?,
             // Of a waiter that has just been made.
             waits: match unit.waits {
                 Some(Regime::Cold) => (0, 40),

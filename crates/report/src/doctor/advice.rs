@@ -46,7 +46,7 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
             },
         ),
         Remedy::UnsharedCpus(share) => (
-            "Have CPUs of this virtual machine that its host gives to nobody else: dedicated or pinned ones. Nothing inside \
+            "Have CPUs of this virtual machine that its host gives to no other guest: dedicated or pinned ones. Nothing inside \
              it prevents that."
                 .into(),
             format!("the hypervisor had {:.1} % of them meanwhile", share * 100.0),

@@ -115,7 +115,7 @@ fn windows(situation: &Situation) -> String {
     text += match (asked_by_others, situation.own_request) {
         (true, _) => ", because another process or a driver asks for that. ",
         (false, Some(_)) => ", because this process asks for that. ",
-        (false, None) => ", because nobody asks for less. ",
+        (false, None) => ", because no process asks for less. ",
     };
     let is_ignored =
         situation.throttles() && situation.throttling == Some(Throttling::IgnoreRequests);
@@ -163,7 +163,7 @@ pub(super) fn facts(
         System::Windows => of_windows(situation, &mut list),
         System::MacOs => list.lacks(
             "latency tier",
-            "macOS shows it to nobody; the long sleep below tells some of them apart",
+            "macOS does not show it; the long sleep below tells some of them apart",
         ),
         _ => {}
     }
@@ -261,7 +261,7 @@ fn of_windows(situation: &Situation, list: &mut List) {
         .or("RtlGetVersion failed");
     let interval = situation.interval.map(|i| {
         let (now, most, least) = (i.current, i.coarsest, i.finest);
-        format!("{now} now, {most} while nobody asks, {least} at the least")
+        format!("{now} now, {most} without a request, {least} at the least")
     });
     list.add("timer interval", interval)
         .or("NtQueryTimerResolution failed");

@@ -114,7 +114,7 @@ fn cpu_and_wakes(name: &str, group: &[&Measurement]) -> Section {
         .told([SUBJECT, N, CPU])
         .column("busy %", |m| m.cpu.busy_fraction.map(units::percent))
         .blank(Why::NOT_PINNED)
-        .note("busy: share of the time its CPU was not idle, whoever used it.")
+        .note("busy: share of the time its CPU was not idle, for any reason.")
         .if_known()
         .told([CPU_PER_WAIT])
         .column("naps\nper wait", |m| m.wakes_per_wait.map(units::plain))
@@ -142,7 +142,7 @@ fn causes(name: &str, group: &[&Measurement]) -> Option<Section> {
         .told([named("waited for a CPU", QUEUED), STOLEN])
         .caption(
             "waited for a CPU: the thread could run, but another one did. stolen: the \
-             hypervisor gave the CPU to somebody else; known to 10 ms in total. Both count the whole \
+             hypervisor gave the CPU to another guest; known to 10 ms in total. Both count the whole \
              wait, its spins too, so they can exceed the lateness.",
         );
     Some(table.section())

@@ -431,7 +431,7 @@ pub(crate) fn yields(measurements: &[Row<'_, Yield>]) -> Vec<Section> {
 }
 
 const OF_LOAD: &str = "load: threads that compute, for each CPU. waited: the time per wait that the thread could run \
-    and had no CPU. stolen: the time per wait that a hypervisor gave the CPU to somebody else, which is \
+    and had no CPU. stolen: the time per wait that a hypervisor gave the CPU to another guest, which is \
     counted in steps of 10 ms. unexplained: the mean less these two; timer slack and waking up are in it.";
 
 /// For each call: lateness by load and priority, split as far as the OS counts.

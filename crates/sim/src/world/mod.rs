@@ -216,7 +216,7 @@ impl<'p> World<'p> {
                 return Err(Refusal::new(if is_asleep {
                     "the program outlives virtual time, which ends after 195 years"
                 } else {
-                    "the program awaits an event that nobody signals"
+                    "the program awaits an event that is never signalled"
                 }));
             }
             self.step();

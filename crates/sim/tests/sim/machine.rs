@@ -246,7 +246,7 @@ fn what_a_model_cannot_do_it_refuses_by_name() {
             Op::nap(Method::Timerfd, Nanos::ZERO),
             "no method `timerfd`",
         ),
-        ("linux", Op::Await(Event(1)), "nobody signals"),
+        ("linux", Op::Await(Event(1)), "never signalled"),
         (
             "linux",
             Op::spawn(SpawnKind::Thread, "", doing(Op::Pin(9))),

@@ -72,7 +72,7 @@ quantities! {
     Bookkeeping "bookkeeping" Ns 0.0..1e9, "work for each page besides zeroing it, outside the lock";
     Turn "turn" Ns 0.0..1e9, "work for each take, outside the lock";
     Park "park" Ns 0.0..1e9, "the call that blocks";
-    Wake "wake" Ns 0.0..1e9, "the call that wakes somebody";
+    Wake "wake" Ns 0.0..1e9, "the call that wakes another thread";
     Turnaround "turnaround" Ns 0.0..1e9, "from that call to running";
     Spread "spread" Ns 0.0..1e9, "how far apart the workers begin";
     TasExtra "tas" Ns 0.0..1e9, "what a take under a TAS lock costs besides";

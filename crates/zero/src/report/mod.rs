@@ -394,7 +394,7 @@ pub fn computers() -> String {
     sections.push(
         "\
 Figures follow the name of a computer, separated by commas: --on cascade-lake-96,zero=150ns.
-How sure a figure is: A documented by the vendor or read in the source; B measured by somebody, and
+How sure a figure is: A documented by the vendor or read in the source; B measured by others, and
 consistent with another source; C one measurement or an inference; D unverified.
 "
         .to_owned(),

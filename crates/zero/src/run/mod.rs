@@ -92,7 +92,7 @@ pub fn warnings(facts: &MachineFacts, results: &[ZeroRow], rounds: u32) -> Vec<W
     if zeroings.any(|zeroing| zeroing.oversubscribed) {
         warn(
             "Some settings have more workers than CPUs: they measure the scheduler, and a queued lock waits for \
-             whoever has no CPU."
+             a worker without a CPU."
                 .to_owned(),
             "Do not draw them into one curve with the others.",
         );
@@ -106,8 +106,8 @@ pub fn warnings(facts: &MachineFacts, results: &[ZeroRow], rounds: u32) -> Vec<W
     }
     if facts.host.virtual_machine == Some(true) {
         warn(
-            "This is a virtual machine: its host can take the CPU from whoever holds the lock while others wait for \
-             it, and nobody here sees that."
+            "This is a virtual machine: its host can take the CPU from the owner of the lock while others wait for \
+             it, which does not show here."
                 .to_owned(),
             "Look at medians, and trust ratios within this run rather than absolute rates.",
         );

@@ -308,8 +308,8 @@ pub fn text(findings: &Findings<'_>, sources: &BTreeMap<String, String>) -> Stri
         .filter(|(row, finding)| row.is_observation() && finding.verdict != Verdict::Predicted);
     let title = format!(
         "The simulated pools against what is published: {} of {} figures within their tolerance, {} deviate and are \
-         explained, {} nobody knows. {} are observations of their own; the others are the same as another one in other \
-         units, arithmetic, fitted or predictions. W: Windows as somebody saw it; L: a lock as a paper has it; A: numbers that \
+         explained, the right value of {} is not known. {} are observations of their own; the others are the same as another one in other \
+         units, arithmetic, fitted or predictions. W: Windows as observed by others; L: a lock as a paper has it; A: numbers that \
          follow from numbers.",
         count("ok"),
         findings.len(),

@@ -197,11 +197,11 @@ const STEPS: &[(&str, &str)] = &[
     ),
     (
         r#"{ wait = "1s", or = "job" }"#,
-        "line 5, column 25: nobody signals `job`, nor any event",
+        "line 5, column 25: no thread signals `job`, nor any event",
     ),
     (
         r#"{ signal = "a" }, { await = "b" }"#,
-        "line 5, column 33: nobody signals `b`; what is signalled is a",
+        "line 5, column 33: no thread signals `b`; signalled are a",
     ),
     (
         r#"{ pace = "x" }"#,

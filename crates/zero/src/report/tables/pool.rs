@@ -316,7 +316,7 @@ const HEADLINE: &str = "GB per CPU-s: GB (1e9 bytes) zeroed per second of the CP
 const BATCH: &str = "batch: the pages of 4096 bytes that a worker takes at a time; n: as many as there are workers.";
 
 const RATIOS: &str = "x ideal thread: the CPU time of a GB over that of one ideal thread, the best of one thread with \
-    the same memory, whatever the kernel. x without waiting: over that of the same pool if nobody waited, \
+    the same memory, whatever the kernel. x without waiting: over that of the same pool without waiting, \
     1 / (1 - waiting).";
 
 const CLOSED_FORM: &str = "closed form: GB per CPU-s after the birth-death chain of Boyd-Wickizer and others (2012), fed \
