@@ -94,6 +94,8 @@ pub use statistics::Statistics;
 pub use strategy::Strategy;
 pub use ticker::{Tick, Ticker, interval, interval_at};
 pub use waiter::Waiter;
+#[doc(hidden)]
+pub use waiter::clock_stands;
 
 use std::time::{Duration, Instant};
 

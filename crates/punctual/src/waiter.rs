@@ -404,7 +404,7 @@ impl Waiter {
             }
             std::hint::spin_loop();
             spins = spins.wrapping_add(1);
-            if spins % MANY == 0 && clock::stands(clock::now()) {
+            if spins % MANY == 0 && clock_stands() {
                 return near.overrun(Nanos::ZERO);
             }
         }
@@ -472,7 +472,7 @@ impl Waiter {
                         Some(clock) => clock.yield_now(),
                     }
                     yields = yields.wrapping_add(1);
-                    if yields % MANY == 0 && self.clock.is_none() && clock::stands(clock::now()) {
+                    if yields % MANY == 0 && self.clock.is_none() && clock_stands() {
                         outcome.end = self.outlast(goal.deadline, stops);
                         return outcome;
                     }
@@ -632,6 +632,14 @@ impl Waiter {
     fn was_bound(&self) -> bool {
         matches!(&self.strategy, AnyStrategy::Adaptive(adaptive) if adaptive.was_bound())
     }
+}
+
+/// Whether the system's clock has stood still for a tenth of a second, since this was first
+/// asked. For spins that see no progress.
+#[doc(hidden)]
+#[cold]
+pub fn clock_stands() -> bool {
+    clock::stands(clock::now())
 }
 
 /// The time on a clock of the user's. Out of line, so that other waits do not pay for it.

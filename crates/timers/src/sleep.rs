@@ -2,7 +2,7 @@ use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 use std::{io, process};
 
@@ -303,18 +303,35 @@ impl Sleep {
         Some(ready.map(|()| tokio::time::Instant::now() - deadline))
     }
 
-    /// Ready once the thread was to wake the task.
-    fn go_on(ask: &Ask, mut now: Instant, waker: &Waker) -> Poll<()> {
+    /// Ready once the thread was to wake the task. Returns the time then.
+    fn go_on(ask: &Ask, mut now: Instant, waker: &Waker) -> Poll<Instant> {
         if now < ask.wake_at {
             if ask.timers.set_waker(ask.key, waker) {
                 return Poll::Pending;
             }
             // The thread took the timer out after `now` was read, and woke the waker of an earlier
-            // poll: this one would never be woken.
-            now = Instant::now();
+            // poll: this one would never be woken. Or the clock stands still.
+            now = Instant::now().max(ask.wake_at);
         }
         LEAD.learn(now.saturating_duration_since(ask.wake_at));
-        Poll::Ready(())
+        Poll::Ready(now)
+    }
+
+    /// Spins until the deadline, and returns how late that ended. A clock that stands still
+    /// ends it, too.
+    fn spin(&self, mut now: Instant) -> Duration {
+        /// So many readings take a tenth of a millisecond or more, unless the clock stands still.
+        const MANY: u32 = 1 << 13;
+        let mut spins = 0_u32;
+        while now < self.deadline {
+            std::hint::spin_loop();
+            spins = spins.wrapping_add(1);
+            if spins % MANY == 0 && punctual::clock_stands() {
+                return Duration::ZERO;
+            }
+            now = Instant::now();
+        }
+        now - self.deadline
     }
 }
 
@@ -332,15 +349,13 @@ impl Future for Sleep {
             return this.poll_on(&*clock, context.waker());
         }
         this.forget_parents();
-        let mut now = Instant::now();
+        let now = Instant::now();
         let ready = match &this.ask {
             Some(ask) => Self::go_on(ask, now, context.waker()),
-            None if now >= this.deadline => Poll::Ready(()),
-            None => this.begin(now, context.waker()),
+            None if now >= this.deadline => Poll::Ready(now),
+            None => this.begin(now, context.waker()).map(|()| now),
         };
-        if ready.is_pending() {
-            return Poll::Pending;
-        }
+        let now = ready!(ready);
         if this.ask.is_some() || this.has_yielded {
             READY_SINCE.set(None);
         } else if hogs(now) {
@@ -354,12 +369,9 @@ impl Future for Sleep {
             this.ask(process::id(), this.deadline, context.waker());
             return Poll::Pending;
         }
-        while now < this.deadline {
-            std::hint::spin_loop();
-            now = Instant::now();
-        }
+        let late = this.spin(now);
         this.share = None;
-        Poll::Ready(now - this.deadline)
+        Poll::Ready(late)
     }
 }
 

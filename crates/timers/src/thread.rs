@@ -419,13 +419,18 @@ impl Shared {
                     let overshoot = self.overshoot.get();
                     let may_nap = exact.is_none_or(|exact| exact > wake + 2 * overshoot);
                     let until = self.epoch.instant(wake);
-                    if may_nap {
-                        self.nap(&mut napper, until);
+                    let reached = if may_nap {
+                        self.nap(&mut napper, until)
                     } else if self.is_sharing && shared::is_limited() {
-                        self.wait_within_budget(&mut waiter, &mut napper, until);
+                        let begin = self.epoch.instant(now);
+                        self.wait_within_budget(&mut waiter, &mut napper, begin, until)
                     } else {
-                        let _ = waiter.wait_until(until, &self.desk.bell);
-                    }
+                        self.wait(&mut waiter, until)
+                    };
+                    // A clock that stands still does not show that a wait is over.
+                    let over = reached.map_or(Time::from_ns(0), |at| self.epoch.time(at));
+                    now = self.now().max(over);
+                    continue;
                 }
                 Next::Close => return,
             }
@@ -434,28 +439,40 @@ impl Shared {
     }
 
     /// Waits as a task does that sleeps: naps until the lead before `until`, and spins from
-    /// there on if the shared budget has it.
-    fn wait_within_budget(&self, waiter: &mut Waiter, napper: &mut Waiter, until: Instant) {
-        let now = Instant::now();
-        let left = until.saturating_duration_since(now);
-        let lead = shared::lead(now, self.overshoot.get());
+    /// there on if the shared budget has it. Returns the instant that it reached, unless the
+    /// bell ended it.
+    fn wait_within_budget(
+        &self,
+        waiter: &mut Waiter,
+        napper: &mut Waiter,
+        begin: Instant,
+        until: Instant,
+    ) -> Option<Instant> {
+        let left = until.saturating_duration_since(begin);
+        let lead = shared::lead(begin, self.overshoot.get());
         if left > lead {
-            self.nap(napper, now + (left - lead));
-        } else if shared::take(now, left) {
-            let _ = waiter.wait_until(until, &self.desk.bell);
+            self.nap(napper, begin + (left - lead))
+        } else if shared::take(begin, left) {
+            self.wait(waiter, until)
         } else {
-            self.nap(napper, until);
+            self.nap(napper, until)
         }
     }
 
-    /// Waits without spinning, and learns how late that ends.
-    fn nap(&self, napper: &mut Waiter, until: Instant) {
-        if let Ok(outcome) = napper.wait_until(until, &self.desk.bell) {
-            // Without a nap it is the functions that made it late.
-            if outcome.naps() > 0 {
-                self.overshoot.learn(outcome.lateness());
-            }
+    /// Waits, and returns `until`, unless the bell ended it.
+    fn wait(&self, waiter: &mut Waiter, until: Instant) -> Option<Instant> {
+        let waited = waiter.wait_until(until, &self.desk.bell);
+        waited.is_ok().then_some(until)
+    }
+
+    /// As [`wait`](Self::wait) without spinning, and learns how late that ends.
+    fn nap(&self, napper: &mut Waiter, until: Instant) -> Option<Instant> {
+        let outcome = napper.wait_until(until, &self.desk.bell).ok()?;
+        // Without a nap it is the functions that made it late.
+        if outcome.naps() > 0 {
+            self.overshoot.learn(outcome.lateness());
         }
+        Some(until)
     }
 }
 
