@@ -4,16 +4,17 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use punctual_core::Nanos;
 use punctual_lab::rounds::Case;
 
+use crate::console::columns;
 use crate::{say, stop};
 
 /// Is told between batches only, and shows itself only then: a steady tick would
 /// wake this process in the middle of a measurement.
 pub(crate) struct Progress {
-    bar: Option<ProgressBar>,
+    bar: Option<Bar>,
     course: Course,
     began: Instant,
     said: Duration,
@@ -23,19 +24,15 @@ pub(crate) struct Progress {
 /// first.
 const PAUSE: Duration = Duration::from_secs(10);
 
+/// The width of a terminal that does not tell it.
+const USUAL_COLUMNS: usize = 80;
+
 impl Progress {
     /// Of so many batches that take `all` together.
     pub(crate) fn new(batches: usize, all: Nanos) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let template = ProgressStyle::with_template("{bar:30} {pos}/{len} {wide_msg}");
-            let mut style = template.unwrap_or_else(|_| ProgressStyle::default_bar());
-            if !has_blocks(|name| std::env::var(name).ok()) {
-                style = style.progress_chars("#>-");
-            }
-            ProgressBar::new(batches as u64).with_style(style)
-        });
+        let bar = || Bar::new(batches, ProgressDrawTarget::stderr());
         Self {
-            bar,
+            bar: std::io::stderr().is_terminal().then(bar),
             course: Course {
                 batches,
                 all,
@@ -86,9 +83,9 @@ impl Progress {
     fn show(&mut self, what: &str) {
         let elapsed = self.began.elapsed();
         let left = self.course.left(elapsed);
-        if let Some(bar) = &self.bar {
-            bar.set_message(format!("{what}{left}"));
-            bar.set_position(self.course.begun as u64 - 1);
+        if let Some(bar) = &mut self.bar {
+            let columns = columns().unwrap_or(USUAL_COLUMNS);
+            bar.show(self.course.begun - 1, &format!("{what}{left}"), columns);
         } else if elapsed >= self.said + PAUSE {
             self.said = elapsed;
             let Course { batches, begun, .. } = self.course;
@@ -100,8 +97,36 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+            bar.0.finish_and_clear();
         }
+    }
+}
+
+/// A line of a terminal, never longer than the terminal is wide.
+struct Bar(ProgressBar);
+
+impl Bar {
+    fn new(batches: usize, target: ProgressDrawTarget) -> Self {
+        Self(ProgressBar::with_draw_target(Some(batches as u64), target))
+    }
+
+    /// Shows that so many batches are done. The width may have changed since the last time.
+    fn show(&mut self, done: usize, what: &str, columns: usize) {
+        /// Below it the message needs the room of the bar.
+        const WITH_BAR: usize = 70;
+        let template = match columns {
+            WITH_BAR.. => "{bar:30} {wide_msg}",
+            _ => "{wide_msg}",
+        };
+        let style = ProgressStyle::with_template(template);
+        let mut style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+        if !has_blocks(|name| std::env::var(name).ok()) {
+            style = style.progress_chars("#>-");
+        }
+        self.0.set_style(style);
+        let batches = self.0.length().unwrap_or_default();
+        self.0.set_message(format!("{done}/{batches} {what}"));
+        self.0.set_position(done as u64);
     }
 }
 
@@ -155,6 +180,10 @@ fn has_blocks(variable: impl Fn(&str) -> Option<String>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use indicatif::TermLike;
+    use punctual_report::prose;
+    use std::io;
+    use std::sync::{Arc, Mutex};
 
     #[test]
     fn what_is_left_goes_by_the_pace_so_far() {
@@ -171,6 +200,67 @@ mod tests {
         assert_eq!(course.left(Duration::from_secs(3)), ", about 12 s left");
         course.next(Nanos::from_secs(2));
         assert_eq!(course.left(Duration::from_secs(8)), ", about 2 s left");
+    }
+
+    /// A terminal of so many columns that keeps the lines it was given.
+    #[derive(Clone, Debug)]
+    struct Terminal(u16, Arc<Mutex<Vec<String>>>);
+
+    impl TermLike for Terminal {
+        fn width(&self) -> u16 {
+            self.0
+        }
+
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write_line(&self, line: &str) -> io::Result<()> {
+            self.write_str(line)
+        }
+
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            self.1.lock().unwrap().push(text.to_owned());
+            Ok(())
+        }
+
+        fn clear_line(&self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_bar_is_never_wider_than_its_terminal() {
+        let what = "bench a-strategy:with=a,long=name 日本語, about 3600 s left";
+        for columns in (1..=130).chain([500]) {
+            let terminal = Terminal(columns, Arc::default());
+            let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
+            let mut bar = Bar::new(100_000, target);
+            bar.show(99_998, what, columns.into());
+            bar.0.tick();
+            let lines = terminal.1.lock().unwrap();
+            assert!(columns < 4 || lines.iter().any(|line| line.contains("99")));
+            for line in lines.iter() {
+                assert!(prose::width(line) <= columns.into(), "{columns}: {line}");
+                assert!(!line.contains('\n'));
+            }
+        }
     }
 
     #[cfg(not(windows))]

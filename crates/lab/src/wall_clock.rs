@@ -21,6 +21,8 @@ pub struct Reading {
     /// How long the computer was suspended since it started, which the steady clock may leave out;
     /// `None` where that is not told.
     pub suspended: Option<Nanos>,
+    /// Whether the system told that the wall clock was set since the reading before.
+    pub was_set: bool,
 }
 
 /// Finds steps in readings, which come in the order in which they were made.
@@ -33,9 +35,7 @@ pub struct WallClock {
     offsets: Vec<(Nanos, i64)>,
 }
 
-/// A smaller step is none: a thread may be interrupted between two readings, and clocks differ in
-/// their steps.
-const LEAST_NS: i64 = 10_000_000;
+const LEAST_NS: i64 = ClockStep::LEAST_NS as i64;
 
 /// Clocks may drift apart by this part of the time: twice what time synchronisation may correct at
 /// once (adjtimex(2): 500 millionths).
@@ -65,7 +65,11 @@ impl WallClock {
             if suspended > LEAST_NS {
                 self.offsets.push((last.after, offset));
             }
-            return None;
+            // A resume counts as set.
+            if !now.was_set || suspended > LEAST_NS {
+                return None;
+            }
+            wall - wall.clamp(least, most)
         };
         self.offsets.push((last.after, offset));
         let step = ClockStep {
@@ -113,6 +117,7 @@ mod tests {
             wall_ns: 1_700_000_000 * S + signed(before) + 2_000 + ahead_ns,
             after: before + Nanos::from_us(5),
             suspended: Some(Nanos::ZERO),
+            was_set: false,
         }
     }
 
@@ -173,6 +178,25 @@ mod tests {
                 .map(|step| step.by_ns < -28_000 * S),
             Some(true)
         );
+    }
+
+    #[test]
+    fn steps_that_cancel_each_other_are_told_by_the_system() {
+        let mut clock = WallClock::default();
+        let told = |tenths, suspended| Reading {
+            suspended: Some(suspended),
+            was_set: true,
+            ..reading(tenths, signed(suspended))
+        };
+        let none = Nanos::ZERO;
+        // What was before the first reading is nothing to it.
+        assert_eq!(clock.read(told(1, none)), None);
+        let step = clock.read(told(2, none)).unwrap();
+        assert!(step.by_ns.unsigned_abs() < ClockStep::LEAST_NS);
+        assert_eq!(clock.read(reading(3, 0)), None);
+        // A resume.
+        assert_eq!(clock.read(told(4, Nanos::from_secs(60))), None);
+        assert_eq!(clock.steps(), [step]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! the OS. This crate adds the parts that no wait needs: [`wait::Sleeper`], which blocks with any
 //! call that this system has, to compare them; facts of the machine in [`facts`], [`probe`] and
 //! [`thread`]; costs in [`meter`] and [`usage`]; disturbances of a measurement in [`processes`],
-//! [`cgroups`] and [`stops`]; [`signals`] that end it; and [`program`], which starts a program in
+//! [`cgroups`], [`stops`] and [`ClockSets`]; [`signals`] that end it; and [`program`], which starts a program in
 //! the place of this one.
 //!
 //! Each module is one concern, which says in one place what each system has of it; what a
@@ -26,6 +26,7 @@
 //! ```
 
 pub mod cgroups;
+mod clock_sets;
 mod cpuid;
 pub mod event;
 pub mod facts;
@@ -41,6 +42,7 @@ pub mod thread;
 pub mod usage;
 pub mod wait;
 
+pub use clock_sets::ClockSets;
 pub use punctual_sys::{
     Error, Host, Tick, clock, crowd, latency, nap, priority, resolution, scale, spin, throttling,
 };

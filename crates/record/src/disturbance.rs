@@ -59,8 +59,15 @@ pub struct Disturbance {
 pub struct ClockStep {
     /// When that was noticed, counted from the first look at the clocks.
     pub at_ns: u64,
-    /// By how much; negative is back.
+    /// By how much; negative is back. Less than [`LEAST_NS`](Self::LEAST_NS) where only the
+    /// system told of it: by so little, or forward and back between two looks.
     pub by_ns: i64,
+}
+
+impl ClockStep {
+    /// Two looks at the clocks show steps from here on: a thread may be interrupted between two
+    /// readings, and clocks differ in their resolution.
+    pub const LEAST_NS: u64 = 10_000_000;
 }
 
 /// The part that no counter of stolen time can show.

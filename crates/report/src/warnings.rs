@@ -259,6 +259,10 @@ fn clock_steps(steps: &[ClockStep]) -> String {
 
 /// By how much the wall clock was set: `+400 ms`.
 pub fn clock_step(step: &ClockStep) -> String {
+    if step.by_ns.unsigned_abs() < ClockStep::LEAST_NS {
+        let least = Nanos::new(ClockStep::LEAST_NS);
+        return format!("less than {least} (or forward and back)");
+    }
     let sign = if step.by_ns < 0 { '-' } else { '+' };
     let ms = step.by_ns.unsigned_abs().saturating_add(500_000) / 1_000_000;
     format!("{sign}{}", Nanos::from_ms(ms))
@@ -448,6 +452,12 @@ mod tests {
             says(&seen(&[400, 400, 400, -1_200, 3_600_000])),
             [
                 "The time of day was set 5 times meanwhile: by +400 ms, +400 ms, +400 ms, -1.2 s, +3600 s."
+            ]
+        );
+        assert_eq!(
+            says(&seen(&[400, 0])),
+            [
+                "The time of day was set 2 times meanwhile: by +400 ms, less than 10 ms (or forward and back)."
             ]
         );
         assert!(says(&seen(&[-500; 100]))[0].ends_with(", -500 ms, and 95 more."));

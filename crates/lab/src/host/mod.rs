@@ -10,10 +10,12 @@
 //! | `timeline` | when the experiment began, and its phases |
 //! | `settings` | what programs change about how the OS treats them |
 //! | `process` | programs in processes of their own |
+//! | `clocks` | the steady clock and the time of day |
 //! | `witness` | who else had the CPUs meanwhile |
 
 mod accounting;
 mod check;
+mod clocks;
 mod computer;
 mod experiment;
 mod process;
@@ -22,8 +24,9 @@ mod thread;
 mod timeline;
 mod witness;
 
+pub use clocks::Clocks;
 pub use process::ProcessCommand;
-pub use witness::{Witness, read_clocks};
+pub use witness::Witness;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};

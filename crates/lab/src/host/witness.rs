@@ -12,6 +12,7 @@ use punctual_os::{clock, stops, usage};
 use punctual_program::machine::Stopped;
 use punctual_record::{Disturbance, OtherProcess, StealDoubt, Throttled, visible};
 
+use super::clocks::Clocks;
 use super::{STEAL_STEPS, lock};
 use crate::wall_clock::{Reading, WallClock};
 
@@ -39,6 +40,7 @@ struct Inner {
     /// Whether the counter of stolen time fell.
     has_steal_fallen: bool,
     wall_clock: WallClock,
+    clocks: Clocks,
     /// Whether there was a batch since the last look.
     is_behind: bool,
 }
@@ -122,7 +124,7 @@ impl Inner {
         if !self.last.as_ref().is_some_and(is_fresh) {
             // Activity since the last look is not lost.
             self.look(|_| true);
-            let look = Look::at(cpus, &self.groups);
+            let look = Look::at(cpus, &self.groups, &self.clocks);
             self.wall_clock.read(look.clocks);
             self.last = Some(look);
         }
@@ -138,7 +140,7 @@ impl Inner {
         if self.is_behind
             && let Some(last) = self.last.take_if(|last| is_due(last))
         {
-            let now = Look::at(&last.cpus, &self.groups);
+            let now = Look::at(&last.cpus, &self.groups, &self.clocks);
             self.wall_clock.read(now.clocks);
             self.add(&last, &now);
             self.last = Some(now);
@@ -256,20 +258,8 @@ struct Look {
     clocks: Reading,
 }
 
-/// Reads both clocks; the steady one as the time since `beginning`.
-pub fn read_clocks(beginning: punctual_os::Tick) -> Reading {
-    let before = clock::now().since(beginning);
-    let wall_ns = stops::time_of_day_ns();
-    Reading {
-        before,
-        wall_ns,
-        after: clock::now().since(beginning),
-        suspended: stops::suspended(),
-    }
-}
-
 impl Look {
-    fn at(cpus: &[usize], groups: &CpuGroups) -> Self {
+    fn at(cpus: &[usize], groups: &CpuGroups, clocks: &Clocks) -> Self {
         let at = clock::now();
         let own = [usage::of_process(), usage::of_children()]
             .into_iter()
@@ -281,7 +271,7 @@ impl Look {
             own: own.fold(Nanos::ZERO, |sum, usage| sum + usage.cpu()),
             throttled: groups.throttled(),
             suspended: stops::suspended(),
-            clocks: read_clocks(punctual_os::Tick::from_ns(0)),
+            clocks: clocks.read(punctual_os::Tick::from_ns(0)),
             runtimes: Runtimes::read(),
         }
     }
@@ -313,6 +303,7 @@ mod tests {
                 wall_ns: 100_000_000 * i as i64,
                 after: before,
                 suspended: None,
+                was_set: false,
             },
         }
     }

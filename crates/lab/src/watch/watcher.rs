@@ -15,7 +15,7 @@ use punctual_program::Refusal;
 
 use super::ring::{Reader, Writer, ring};
 use super::{Missed, PERIODS, Seen, Settings, Tally, Wake};
-use crate::host::{Stop, read_clocks};
+use crate::host::{Clocks, Stop};
 use crate::wall_clock::Reading;
 
 /// A thread that waits for one deadline after the other until it has met all of
@@ -34,6 +34,7 @@ pub struct Watcher {
     pub begun: Begun,
     cpu: Option<usize>,
     groups: CpuGroups,
+    clocks: Clocks,
     /// The run times of all processes by now, where reading them is cheap.
     ran: Option<Runtimes>,
 }
@@ -75,6 +76,7 @@ impl Watcher {
             begun: begun?,
             cpu: settings.cpu,
             groups: CpuGroups::of_this_process(),
+            clocks: Clocks::default(),
             ran: (thread::allowed_cpus().len() > 1 && settings.cpu.is_some())
                 .then(Runtimes::read)
                 .flatten(),
@@ -103,7 +105,7 @@ impl Watcher {
 
     /// Both clocks now; the steady one as the time since the watch began.
     pub fn clocks(&self) -> Reading {
-        read_clocks(self.begun.at)
+        self.clocks.read(self.begun.at)
     }
 
     /// The time since the watch began.
