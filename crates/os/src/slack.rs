@@ -36,23 +36,43 @@ pub fn of(pid: u32) -> Result<Vec<ThreadSlack>, Error> {
 /// Sets the timer slack of every thread of process number `pid`, and returns
 /// what is in force then. The threads that it starts later get it from these.
 ///
-/// When one of them refuses, those before it have the new slack.
-///
 /// # Errors
-/// As [`of`]. Range for zero, as [`set`].
+/// As [`of`]. Range as [`set`]: for zero, and for more than Linux gives back. After an error
+/// each thread has the slack that it had.
 ///
 /// # Platform notes
 /// Through `/proc/PID/timerslack_ns`, since Linux 4.6 (proc_pid_timerslack_ns(5)).
 pub fn set_of(pid: u32, slack: Nanos) -> Result<Vec<ThreadSlack>, Error> {
-    refuse_zero(slack)?;
-    refuse_elsewhere()?;
-    for thread in threads(pid)? {
+    refuse(slack)?;
+    let before = of(pid)?;
+    set_each(&before, slack, write).map_err(|cause| refused(pid, &cause))?;
+    let in_force = of(pid);
+    if in_force.as_ref().is_err_and(|error| !error.is_range()) {
+        // The process has not ended.
+        let _ = restore(&before);
+    }
+    in_force
+}
+
+/// Has `write` set the slack of each thread. After an error those that have it already get
+/// back what they had `before`.
+fn set_each(
+    before: &[ThreadSlack],
+    slack: Nanos,
+    write: impl Fn(u32, Nanos) -> io::Result<()>,
+) -> io::Result<()> {
+    for (done, &(thread, _)) in before.iter().enumerate() {
         match write(thread, slack) {
-            Err(cause) if !has_ended(&cause) => return Err(refused(pid, &cause)),
+            Err(cause) if !has_ended(&cause) => {
+                for &(thread, slack) in &before[..done] {
+                    let _ = write(thread, slack);
+                }
+                return Err(cause);
+            }
             _ => {}
         }
     }
-    of(pid)
+    Ok(())
 }
 
 /// Holds a timer slack for every thread of process number `pid` until it is
@@ -61,7 +81,7 @@ pub fn set_of(pid: u32, slack: Nanos) -> Result<Vec<ThreadSlack>, Error> {
 /// # Errors
 /// As [`set_of`]; then every thread has what it had before.
 pub fn hold_of(pid: u32, slack: Nanos) -> Result<ProcessGuard, Error> {
-    refuse_zero(slack)?;
+    refuse(slack)?;
     let guard = ProcessGuard {
         pid,
         started: started(pid),
@@ -240,6 +260,8 @@ fn refused(pid: u32, cause: &io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::RefCell;
+    use std::collections::BTreeMap;
 
     #[test]
     fn a_started_thread_gets_what_the_first_had_and_an_ended_one_nothing() {
@@ -254,10 +276,43 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_that_refuses_brings_back_what_the_others_had() {
+        let us = Nanos::from_us;
+        let before = [(7, us(50)), (8, us(3)), (9, us(50)), (10, us(2))];
+        for refusing in 7..=11 {
+            let now = RefCell::new(BTreeMap::from(before));
+            let written = set_each(&before, us(1), |thread, slack| {
+                match thread {
+                    // It has ended.
+                    8 => return Err(io::ErrorKind::NotFound.into()),
+                    thread if thread == refusing => {
+                        return Err(io::ErrorKind::PermissionDenied.into());
+                    }
+                    _ => {}
+                }
+                now.borrow_mut().insert(thread, slack);
+                Ok(())
+            });
+            let now = now.into_inner();
+            match written {
+                Ok(()) => assert_eq!(
+                    now,
+                    [(7, us(1)), (8, us(3)), (9, us(1)), (10, us(1))].into()
+                ),
+                Err(_) => assert_eq!(now, before.into(), "{refusing}"),
+            }
+            assert_eq!(written.is_ok(), [8, 11].contains(&refusing));
+        }
+    }
+
+    #[test]
     fn a_process_that_is_not_there_has_no_slack() {
         let error = of(u32::MAX).unwrap_err();
         assert!(error.is_range() || error.is_unsupported(), "{error}");
-        assert!(set_of(1, Nanos::ZERO).unwrap_err().is_range());
+        for slack in [Nanos::ZERO, Nanos::new(1 << 63), Nanos::MAX] {
+            assert!(set_of(std::process::id(), slack).unwrap_err().is_range());
+            assert!(hold_of(std::process::id(), slack).unwrap_err().is_range());
+        }
         let error = set_of(u32::MAX, Nanos::new(1)).unwrap_err();
         assert!(error.is_range() || error.is_unsupported(), "{error}");
     }

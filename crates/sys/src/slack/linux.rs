@@ -10,9 +10,9 @@ use std::cell::Cell;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The largest slack that [`set`] takes: what the answer of the call can say as a positive
+/// The largest slack that may be set: what the answer of the call can say as a positive
 /// number. 292 years, and 2.1 s on 32-bit processors.
-const MOST: Nanos = Nanos::new(c_long::MAX as u64);
+pub(super) const MOST: Nanos = Nanos::new(c_long::MAX as u64);
 
 pub(super) fn current() -> Option<Nanos> {
     match answer() {
@@ -42,19 +42,9 @@ fn behind_an_error() -> Option<Nanos> {
     is_slack.then_some(slack)
 }
 
-/// As the caller of `super::set` asks for it.
-pub(super) fn set(slack: Nanos) -> Result<Nanos, Error> {
-    if slack > MOST {
-        return Err(Error::range(format!(
-            "timer slack cannot be {slack}: the most that Linux gives back is {MOST}"
-        )));
-    }
-    change(slack)
-}
-
 /// Zero resets the thread to its default slack, which the guard relies on for a
 /// real-time thread, whose slack reads as zero. On an error the slack is that of before.
-fn change(slack: Nanos) -> Result<Nanos, Error> {
+pub(super) fn set(slack: Nanos) -> Result<Nanos, Error> {
     let Some(before) = current() else {
         return Err(Error::last_os("reading timer slack"));
     };
@@ -88,7 +78,7 @@ pub(crate) fn own() -> Option<Nanos> {
 /// Sets the slack of this thread, or what it goes back to where something here lowers it.
 pub(crate) fn give_back(slack: Nanos) -> Result<Nanos, Error> {
     if THREAD.with(|thread| thread.back_to.get()) == 0 {
-        return change(slack);
+        return set(slack);
     }
     // The slack that is given back may have replaced it.
     put(LEAST);
@@ -340,11 +330,9 @@ mod tests {
         apart(|| {
             let before = current();
             for ns in [1 << 63, (1 << 63) + 5, u64::MAX - 4_095, u64::MAX] {
-                for refused in [set(Nanos::new(ns)), super::super::set(Nanos::new(ns))] {
-                    let error = refused.unwrap_err();
-                    assert!(error.is_range(), "{error}");
-                    assert!(error.to_string().contains("the most"), "{error}");
-                }
+                let error = super::super::set(Nanos::new(ns)).unwrap_err();
+                assert!(error.is_range(), "{error}");
+                assert!(error.to_string().contains("the most"), "{error}");
                 assert!(hold(Nanos::new(ns)).unwrap_err().is_range());
                 assert_eq!(current(), before);
             }

@@ -20,6 +20,8 @@ mod platform {
     use crate::Error;
     use punctual_core::Nanos;
 
+    pub(super) const MOST: Nanos = Nanos::MAX;
+
     pub(super) fn current() -> Option<Nanos> {
         None
     }
@@ -67,7 +69,7 @@ pub fn current() -> Option<Nanos> {
 /// Linux ignores the call for threads under a real-time policy; the slack
 /// returned shows it.
 pub fn set(slack: Nanos) -> Result<Nanos, Error> {
-    refuse_zero(slack)?;
+    refuse(slack)?;
     platform::set(slack)
 }
 
@@ -163,15 +165,21 @@ fn change_held<T>(change: impl FnOnce(&mut Held) -> T) -> Option<T> {
     HELD.try_with(|held| change(&mut held.borrow_mut())).ok()
 }
 
-/// Refuses what Linux would take as its default.
+/// Refuses what Linux would take as its default, or does not give back.
 ///
 /// # Errors
-/// Range for zero.
-pub fn refuse_zero(slack: Nanos) -> Result<(), Error> {
+/// Range for zero, and for more than 292 years, on 32-bit processors 2.1 s.
+pub fn refuse(slack: Nanos) -> Result<(), Error> {
     if slack.is_zero() {
         return Err(Error::range(
             "timer slack cannot be 0 ns, which Linux takes as its default: ask for 1 ns or more",
         ));
+    }
+    if slack > platform::MOST {
+        return Err(Error::range(format!(
+            "timer slack cannot be {slack}: the most that Linux gives back is {}",
+            platform::MOST
+        )));
     }
     Ok(())
 }
