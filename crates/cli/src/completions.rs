@@ -13,7 +13,8 @@ use crate::{Done, host, print};
 
 /// How a shell reads it.
 pub(crate) const AFTER: &str = "\
-bash, zsh and fish complete the names of models, computers, scenarios, strategies, calls and locks too.
+bash, zsh and fish complete the names of models, computers, scenarios, strategies, calls and locks too. PowerShell and Elvish \
+complete commands and options only: the generator of their scripts, clap_complete, writes no values.
 
 Examples:
   punctual completions bash > /etc/bash_completion.d/punctual

@@ -8,6 +8,7 @@ use punctual_sys::nap::Cancel;
 
 use crate::clock::Anchor;
 use crate::outcome::{Cancelled, Outcome};
+use crate::own;
 use crate::period::Period;
 use crate::statistics::Statistics;
 use crate::ticker::{BEGIN, Caller, reset_at};
@@ -85,7 +86,7 @@ impl FramePacer {
             waiter: Waiter::new(),
             frames: Frames::begun_at(BEGIN, period.into(), SAFETY),
             anchor: Anchor {
-                instant: Instant::now(),
+                instant: own::now(),
                 tick: BEGIN,
             },
             begins_now: true,

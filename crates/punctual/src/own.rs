@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Instant;
 
 use crate::clock::Clock;
 use crate::waiter::Waiter;
@@ -46,24 +47,39 @@ pub(crate) fn own<T>(wait: impl Fn(&mut Waiter) -> T) -> T {
 #[doc(hidden)]
 #[inline]
 pub fn thread_clock() -> Option<Arc<dyn Clock>> {
-    match HAS_CLOCKS.load(Relaxed) {
+    match has_clocks() {
         true => own(|waiter| waiter.clock.clone()),
         false => None,
     }
 }
 
+/// Whether any thread has had a clock of its own.
+#[inline]
+pub(crate) fn has_clocks() -> bool {
+    HAS_CLOCKS.load(Relaxed)
+}
+
 /// Whether the calling thread has a clock of its own.
 #[inline]
 pub(crate) fn has_clock() -> bool {
-    HAS_CLOCKS.load(Relaxed) && own(|waiter| waiter.clock.is_some())
+    has_clocks() && own(|waiter| waiter.clock.is_some())
+}
+
+/// The time on the clock of the calling thread.
+#[inline]
+pub(crate) fn now() -> Instant {
+    thread_clock().map_or_else(Instant::now, |clock| clock.now())
 }
 
 /// Runs `work`, during which the calling thread waits on `clock`: [`sleep`](crate::sleep),
 /// [`sleep_until`](crate::sleep_until), and the async sleeps of punctual-timers that it polls.
 ///
-/// For tests of code that cannot be given a [`Waiter`]. A waiter has the clock that it was
-/// [built](crate::Builder::clock) with, and so has what waits with it; `Instant::now` continues
-/// to read the system's clock.
+/// A [`Waiter`] that was built without a [clock](crate::Builder::clock) waits on that of its
+/// thread, too, and so do the [`Ticker`](crate::Ticker), [`Pacer`](crate::Pacer) and
+/// [`FramePacer`](crate::FramePacer) that have one. It forgets what it learned on another clock.
+/// `Instant::now` continues to read the system's clock.
+///
+/// For tests of code that cannot be given a waiter.
 ///
 /// # Examples
 ///

@@ -6,6 +6,7 @@ use punctual_sys::nap::Cancel;
 
 use crate::clock::Anchor;
 use crate::outcome::{Cancelled, Outcome};
+use crate::own;
 use crate::period::Period;
 use crate::statistics::Statistics;
 use crate::waiter::{Stops, Waiter, after, passed};
@@ -33,7 +34,7 @@ pub(crate) const BEGIN: punctual_core::Tick<Caller> = punctual_core::Tick::from_
 pub fn interval(period: Period) -> Ticker {
     Ticker {
         begins_now: true,
-        ..interval_at(Instant::now(), period)
+        ..interval_at(own::now(), period)
     }
 }
 

@@ -12,6 +12,7 @@ use punctual_sys::{crowd, thread};
 use crate::budget::Learned;
 use crate::clock::{Anchor, Clock};
 use crate::outcome::{Cancelled, End, Interrupted, Outcome};
+use crate::own;
 use crate::statistics::Statistics;
 
 /// Waits with one strategy, and keeps what that has learned.
@@ -40,6 +41,8 @@ pub struct Waiter {
     pub(crate) slack: Slack,
     /// Replaces the system's clock.
     pub(crate) clock: Option<Arc<dyn Clock>>,
+    /// Whether that is only as its thread has it.
+    follows: bool,
     anchor: Option<Anchor<Host>>,
     /// How the last wait ended. The strategy is told when the next begins: after a nap its
     /// state is in no cache, and the caller is due.
@@ -109,6 +112,7 @@ impl Waiter {
             nap: Nap::new(),
             slack: Slack::PerNap,
             clock: None,
+            follows: false,
             anchor: None,
             ended: None,
             overrun: Nanos::ZERO,
@@ -117,13 +121,48 @@ impl Waiter {
     }
 
     /// The time on the clock of its waits: `Instant::now`, or that of
-    /// [`Builder::clock`](crate::Builder::clock).
+    /// [`Builder::clock`](crate::Builder::clock) or [its thread](crate::with_clock).
     #[inline]
     pub fn now(&self) -> Instant {
         match &self.clock {
-            None => Instant::now(),
-            Some(clock) => shown(clock),
+            None if !own::has_clocks() => Instant::now(),
+            _ => self.shown(),
         }
+    }
+
+    /// The time where there are other clocks. Out of line, so that other waits do not pay for it.
+    #[cold]
+    #[inline(never)]
+    fn shown(&self) -> Instant {
+        match &self.clock {
+            Some(clock) if !self.follows => clock.now(),
+            _ => own::now(),
+        }
+    }
+
+    /// Takes the clock of the calling thread, unless it was built with one. The strategy begins
+    /// anew on another clock.
+    #[cold]
+    #[inline(never)]
+    fn follow(&mut self) {
+        if self.clock.is_some() && !self.follows {
+            return;
+        }
+        let threads = own::thread_clock();
+        let is_the_same = match (&self.clock, &threads) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        if is_the_same {
+            return;
+        }
+        let timer = threads.as_ref().map_or(TIMER, |clock| clock.timer());
+        if let AnyStrategy::Adaptive(adaptive) = &mut self.strategy {
+            *adaptive = adaptive.anew(timer);
+        }
+        self.follows = threads.is_some();
+        self.clock = threads;
+        (self.anchor, self.ended) = (None, None);
     }
 
     /// Waits for `duration` from now. Never early.
@@ -412,6 +451,9 @@ impl Waiter {
 
     /// Waits until the end, or shortly before it if that is spun.
     fn wait(&mut self, begin: Instant, deadline: Instant, stops: Stops<'_>) -> Outcome {
+        if own::has_clocks() {
+            self.follow();
+        }
         let overrun = std::mem::take(&mut self.overrun);
         if let Some(kept) = &mut self.kept {
             kept.settle(overrun);
@@ -640,13 +682,6 @@ impl Waiter {
 #[cold]
 pub fn clock_stands() -> bool {
     clock::stands(clock::now())
-}
-
-/// The time on a clock of the user's. Out of line, so that other waits do not pay for it.
-#[cold]
-#[inline(never)]
-fn shown(clock: &Arc<dyn Clock>) -> Instant {
-    clock.now()
 }
 
 /// How long ago `deadline` was, if it has passed. On Windows std takes instants up to a count

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use punctual::{
-    Cancel, Clock, FramePacer, MissedTickBehavior, Pacer, Period, Strategy, Waiter, interval,
-    interval_at, with_clock,
+    Cancel, Clock, FramePacer, MissedTickBehavior, Pacer, Period, Promise, Strategy, Waiter,
+    interval, interval_at, with_clock,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -324,6 +324,47 @@ fn a_length_is_waited_for_or_cancelled() {
     let _ = waiter.sleep_or(2 * MS, &stop);
     assert!(waiter.sleep_or(Duration::MAX, &stop).is_err());
     assert!(waiter.sleep_or(Duration::ZERO, &stop).is_err());
+}
+
+/// Each thread that has a clock, and one that has none.
+#[test]
+fn a_waiter_without_a_clock_waits_on_that_of_its_thread() {
+    static WAITER: Mutex<Waiter> = Mutex::new(Waiter::new());
+    let sleep = |length| WAITER.lock().unwrap().sleep(length);
+    sleep(MS);
+    let promised: Strategy = "adaptive".parse().unwrap();
+    let promised = Waiter::builder().strategy(promised);
+    let mut promised = promised.promise(Promise::spinning(0.02)).build().unwrap();
+    for clock in [elsewhere(), elsewhere()] {
+        let start = clock.now();
+        with_clock(clock.clone(), || {
+            assert_eq!(sleep(3 * MS).lateness(), Duration::ZERO);
+            promised.sleep(2 * MS);
+            assert!(promised.promised().is_some());
+            let first = Waiter::default().sleep_or(MS, &Cancel::new());
+            assert_eq!(first.unwrap().lateness(), Duration::ZERO);
+            assert_eq!(clock.now(), start + 6 * MS);
+            let mut ticker = interval(Period::const_hz::<1_000>());
+            let mut pacer = Pacer::new(Period::const_hz::<1_000>());
+            for slot in 0..3 {
+                assert_eq!(ticker.tick().actual(), start + (6 + slot) * MS);
+                assert_eq!(pacer.next_slot().lateness(), Duration::ZERO);
+            }
+            let mut frames = FramePacer::at_end(Period::const_hz::<1_000>());
+            let begun = frames.begin();
+            assert_eq!(begun.begun(), start + 8 * MS);
+            frames.end();
+            // Its own goes before that of the thread.
+            let own = elsewhere();
+            on(&own, "adaptive").sleep(MS);
+            assert!(own.now() > start && clock.now() < start + 11 * MS);
+        });
+        // On a thread without a clock it is the system's again.
+        let (begin, shown) = (Instant::now(), clock.now());
+        sleep(2 * MS);
+        assert!(begin.elapsed() >= 2 * MS && clock.now() == shown);
+        assert!(WAITER.lock().unwrap().now() >= begin);
+    }
 }
 
 #[test]

@@ -22,5 +22,5 @@ pub use queue::{Advance, Counts, Fired, Key, TimerQueue};
 pub use sleep::{Sleep, sleep, sleep_until};
 pub use thread::{Builder, Timers, WeakTimers};
 pub use time::{Epoch, Time};
-pub use timeout::{Elapsed, timeout, timeout_at};
+pub use timeout::{Elapsed, Timeout, timeout, timeout_at};
 pub use window::{Grid, Window};

@@ -41,6 +41,11 @@ use crate::window::{Grid, Window};
 /// panics. That can be in [`cancel`](Self::cancel), [`shutdown`](Self::shutdown), a call after
 /// that, or with the last handle. Neither the caller nor the other functions are affected.
 ///
+/// # On a clock of the thread's
+///
+/// Timers are served in real time. A thread that runs in [`punctual::with_clock`], as those of a
+/// virtual computer do, cannot make any, and a timer that it inserts is a panic.
+///
 /// # Fork
 ///
 /// A child process has no such thread. Timers that it inherits are never served there. They may
@@ -171,6 +176,7 @@ impl Timers {
     }
 
     fn insert(&self, window: Window, task: Task) -> Key {
+        assert!(punctual::thread_clock().is_none(), "{IN_REAL_TIME}");
         let shared = &self.0.shared;
         let share = (shared.is_sharing && window.is_exact())
             .then(|| Share::of(window.latest() - shared.now()));
@@ -352,8 +358,12 @@ impl Builder {
     /// Starts the thread.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// The system gives no thread; or the calling thread has a
+    /// [clock of its own](punctual::with_clock), of the kind `Unsupported`.
     pub fn spawn(self) -> io::Result<Timers> {
+        if punctual::thread_clock().is_some() {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, IN_REAL_TIME));
+        }
         let epoch = Epoch::now();
         let mut queue = TimerQueue::with_capacity(self.capacity);
         if let Some(grid) = self.grid {
@@ -377,6 +387,10 @@ impl Builder {
         })))
     }
 }
+
+/// Timers that a test in virtual time takes by mistake.
+const IN_REAL_TIME: &str = "Timers are served in real time, but this thread waits on a clock of its own: give it a TimerQueue, \
+                            or run a task with `VirtualClock::block_on`";
 
 /// How much of a tolerance the queue may use, so that a nap that ends late does within
 /// it. Some is left of any: a window without would be exact, and be spun for.

@@ -1,16 +1,18 @@
 use std::fmt;
-use std::future::{Future, IntoFuture, poll_fn};
+use std::future::{Future, IntoFuture};
 use std::io;
-use std::pin::pin;
-use std::task::Poll;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use crate::sleep::{sleep, sleep_until};
+use pin_project_lite::pin_project;
+
+use crate::sleep::{Sleep, sleep, sleep_until};
 
 /// Awaits `future` for at most `duration` from this call on; under any async runtime.
 ///
 /// # Errors
-/// [`Elapsed`] if the time is over first; `future` is dropped then. A future that is ready when
+/// [`Elapsed`] if the time is over first. A future that is ready when
 /// it is polled first is never too late.
 ///
 /// # Accuracy
@@ -31,27 +33,48 @@ use crate::sleep::{sleep, sleep_until};
 /// # }
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(task());
 /// ```
-pub fn timeout<F: IntoFuture>(
-    duration: Duration,
-    future: F,
-) -> impl Future<Output = Result<F::Output, Elapsed>> {
-    timeout_at(sleep(duration).deadline(), future)
+pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
+    Timeout::new(sleep(duration), future)
 }
 
 /// Awaits `future` until `deadline` at most. See [`timeout`].
 ///
 /// # Errors
 /// As [`timeout`].
-pub async fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Result<F::Output, Elapsed> {
-    let mut future = pin!(future.into_future());
-    let mut sleep = pin!(sleep_until(deadline).budget(Duration::ZERO));
-    poll_fn(|context| {
-        if let Poll::Ready(output) = future.as_mut().poll(context) {
+pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
+    Timeout::new(sleep_until(deadline), future)
+}
+
+pin_project! {
+    /// The future of [`timeout`] and [`timeout_at`]: what another is ready with, or [`Elapsed`].
+    #[derive(Debug)]
+    #[must_use = "nothing is awaited until this is"]
+    pub struct Timeout<F> {
+        #[pin]
+        future: F,
+        sleep: Sleep,
+    }
+}
+
+impl<F: Future> Timeout<F> {
+    fn new(sleep: Sleep, future: impl IntoFuture<IntoFuture = F>) -> Self {
+        Self {
+            future: future.into_future(),
+            sleep: sleep.budget(Duration::ZERO),
+        }
+    }
+}
+
+impl<F: Future> Future for Timeout<F> {
+    type Output = Result<F::Output, Elapsed>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        if let Poll::Ready(output) = this.future.poll(context) {
             return Poll::Ready(Ok(output));
         }
-        sleep.as_mut().poll(context).map(|_| Err(Elapsed(())))
-    })
-    .await
+        Pin::new(this.sleep).poll(context).map(|_| Err(Elapsed(())))
+    }
 }
 
 /// The time of a [`timeout`] was over before its future was ready.

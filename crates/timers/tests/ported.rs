@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use punctual::{MissedTickBehavior, Period};
 use punctual_timers::{
-    Elapsed, Interval, Sleep, interval, sleep, sleep_until, timeout, timeout_at,
+    Elapsed, Interval, Sleep, Timeout, interval, sleep, sleep_until, timeout, timeout_at,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -120,6 +120,23 @@ async fn read(silent_for: Duration) -> io::Result<u32> {
     })
     .await
     .map_err(io::Error::from)
+}
+
+/// A timeout has a name, so it is a field without a box, and is polled again after it was over.
+#[test]
+fn a_timeout_may_be_a_field() {
+    struct Request {
+        answer: Pin<Box<Timeout<std::future::Pending<u32>>>>,
+        patience: Timeout<std::future::Ready<u32>>,
+    }
+    paused().block_on(async {
+        let mut request = Request {
+            answer: Box::pin(timeout(MS, std::future::pending())),
+            patience: timeout_at(Instant::now(), std::future::ready(7)),
+        };
+        assert!(request.answer.as_mut().await.is_err());
+        assert_eq!((&mut request.patience).await, Ok(7));
+    });
 }
 
 #[test]

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use punctual::Period;
-use punctual_timers::{interval, sleep, sleep_until, timeout};
+use punctual::{Period, Waiter};
+use punctual_timers::{Timers, interval, sleep, sleep_until, timeout};
 use punctual_virtual::{Computer, VirtualClock};
 
 const MS: Duration = Duration::from_millis(1);
@@ -206,6 +206,21 @@ fn a_task_that_nothing_wakes_is_found() {
     );
 }
 
+/// They would serve in real time.
+#[test]
+fn a_thread_of_timers_is_refused() {
+    let (kept, computer) = (Timers::spawn().unwrap(), Computer::named("linux").unwrap());
+    computer.scope(|_| {
+        let refused = Timers::spawn().unwrap_err();
+        assert_eq!(refused.kind(), std::io::ErrorKind::Unsupported);
+        assert!(refused.to_string().contains("TimerQueue"), "{refused}");
+        let why = panic_of(|| _ = kept.call_at(computer.clock().now(), |_| {}));
+        assert!(why.contains("served in real time"), "{why}");
+    });
+    assert!(kept.is_empty());
+    Timers::spawn().unwrap().shutdown();
+}
+
 /// In a scope, and on no other thread or afterwards.
 #[test]
 fn the_waits_of_a_thread_itself_take_virtual_time() {
@@ -216,6 +231,10 @@ fn the_waits_of_a_thread_itself_take_virtual_time() {
         scope.spawn(|| assert!(punctual::sleep(HOUR).lateness() < MS));
         punctual::sleep_until(start + HOUR);
         assert!(clock.now() >= start + HOUR);
+        let mut ticker = punctual::interval(Period::const_hz::<1>());
+        ticker.nth(3_600);
+        Waiter::new().sleep(HOUR);
+        assert!(clock.now() >= start + 3 * HOUR);
         let elsewhere = std::thread::spawn(|| punctual::thread_clock().is_none());
         assert!(elsewhere.join().unwrap());
     });

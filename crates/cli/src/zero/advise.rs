@@ -5,7 +5,9 @@ use clap::Args;
 use punctual_lab::host::Stop;
 use punctual_lab::rounds::End;
 use punctual_record::Run;
-use punctual_zero::advice::{Advised, Goal, best_measured, considered, finalists, pools};
+use punctual_zero::advice::{
+    Advised, Candidate, Goal, best_measured, considered, finalists, pools,
+};
 use punctual_zero::rows::{PAGE_BYTES, ZeroFindings, ZeroRow};
 use punctual_zero::run::{Area, Cell, Memory, PoolPlan, Settings, warnings};
 use punctual_zero::{Ran, ZeroFacts, simulation, usual_rounds};
@@ -17,6 +19,7 @@ use crate::options::{Effort, Output};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::values::{bytes, one_of};
+use crate::zero::unless_stopped;
 use crate::{Done, say, stop};
 
 pub(crate) const ABOUT: &str = "\
@@ -46,7 +49,7 @@ many as the memory keeps up with.
 Batches that are considered: 1, 8, 64, 512, n, 2n, guided, growing. Half of what is left is not: it looks good per second of \
 CPU time only because most workers have nothing to do.
 
-Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (what was measured is kept).
+Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (what was measured or simulated is kept).
 
 Examples:
   punctual zero advise
@@ -207,21 +210,40 @@ const USUALLY: u64 = 1 << 30;
 
 fn there(args: &AdviseArgs, on: &str) -> Result<Done> {
     let machine = Machine::parse(on)?;
+    let stop = stop::on_ctrl_c()?;
     let outputs = Outputs::new(&args.output)?;
     let pages = args.size.unwrap_or(USUALLY).div_ceil(PAGE_BYTES);
-    // Ctrl-C ends the process: there is nothing yet to be kept.
-    let settings = pools(&machine);
+    let (settings, goals) = (pools(&machine), goals(args));
     let mut bar = super::progress(&settings);
-    let mut next = |setting: &Setting| {
-        super::show(&mut bar, setting);
-        true
+    let mut candidates = Vec::new();
+    for &setting in &settings {
+        super::show(&mut bar, &setting);
+        let computer = machine.clone();
+        let predict = move || Candidate::predict(&computer, setting, pages);
+        let Some(candidate) = unless_stopped(&stop, predict)? else {
+            break;
+        };
+        candidates.push(candidate?);
+    }
+    drop(bar);
+    let whole = match candidates.len() < settings.len() {
+        true => None,
+        false => {
+            let (computer, all, goals) = (machine.clone(), candidates.clone(), goals.clone());
+            unless_stopped(&stop, move || Advised::of(&computer, &all, &goals, pages))?
+        }
     };
-    let advised = Advised::ask(&machine, settings, &goals(args), pages, &mut next)?;
-    let advice = advised.map(|advised| advised.record(&machine));
+    let interrupted = whole.is_none();
+    let advised = match whole {
+        Some(advised) => Some(advised?),
+        // There is none where not even the first pool was predicted.
+        None => Advised::of_some(&machine, &candidates, &goals, pages).ok(),
+    };
     let run: Run<ZeroRow> = Run {
         machine: simulation::machine_facts(&machine),
+        interrupted,
         beside: ZeroFindings {
-            zero_advice: advice,
+            zero_advice: advised.map(|advised| advised.record(&machine)),
             ..ZeroFindings::default()
         },
         ..session::run()

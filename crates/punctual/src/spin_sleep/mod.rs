@@ -35,7 +35,7 @@ mod loop_helper;
 
 use std::time::{Duration, Instant};
 
-use crate::own::{has_clock, own, thread_clock};
+use crate::own::{has_clock, now, own, thread_clock};
 use crate::waiter::after;
 
 pub use loop_helper::{LoopHelper, LoopHelperBuilder};
@@ -150,14 +150,6 @@ impl SpinSleeper {
                 SpinStrategy::SpinLoopHint => std::hint::spin_loop(),
             }
         }
-    }
-}
-
-/// The time on the clock of the thread.
-fn now() -> Instant {
-    match has_clock() {
-        true => own(|waiter| waiter.now()),
-        false => Instant::now(),
     }
 }
 

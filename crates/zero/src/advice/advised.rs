@@ -6,7 +6,7 @@ use punctual_record::Interval;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::{Machine, Quantity};
 
-use crate::advice::{Candidate, Goal, central, longest_take, naive, pick, within};
+use crate::advice::{Candidate, Goal, longest_take, naive, pick, within};
 use crate::rows::{PAGE_BYTES, RatedPool, ZeroAdvice, ZeroBounds, ZeroHold, ZeroPick, ZeroPool};
 use crate::{distinct, simulation};
 
@@ -32,48 +32,55 @@ impl Advised {
         goals: &[Goal],
         pages: u64,
     ) -> Result<Self, Refusal> {
+        let rate = |setting| rated(machine, setting, pages);
+        Self::by(machine, candidates, goals, pages, rate)
+    }
+
+    /// The same from those candidates that were predicted before the user ended it. No pool is
+    /// predicted again, so all intervals are empty.
+    ///
+    /// # Errors
+    /// The naive pool is not among the candidates.
+    pub fn of_some(
+        machine: &Machine,
+        candidates: &[Candidate],
+        goals: &[Goal],
+        pages: u64,
+    ) -> Result<Self, Refusal> {
+        let known = |setting| {
+            let mut all = candidates.iter();
+            let known = all.find(|candidate| candidate.setting == setting);
+            known.copied().ok_or_else(none)
+        };
+        Self::by(machine, candidates, goals, pages, known)
+    }
+
+    /// `rate` rates the pools that the advice is about.
+    fn by(
+        machine: &Machine,
+        candidates: &[Candidate],
+        goals: &[Goal],
+        pages: u64,
+        rate: impl Fn(Setting) -> Result<Candidate, Refusal>,
+    ) -> Result<Self, Refusal> {
         let mut picks: Vec<(Goal, Candidate)> = Vec::new();
         for &goal in goals {
             let scored = candidates.iter();
             let scored = scored.map(|c| (c.setting, Interval::exactly(c.score(goal))));
-            let best = pick(&scored.collect::<Vec<_>>(), pages);
-            let best = best.ok_or_else(|| Refusal::new("there is no pool to advise"))?;
+            let best = pick(&scored.collect::<Vec<_>>(), pages).ok_or_else(none)?;
             let same = picks.iter().find(|(_, c)| c.setting == best);
-            let with_interval = match same {
+            let rated = match same {
                 Some((_, known)) => *known,
-                None => rated(machine, best, pages)?,
+                None => rate(best)?,
             };
-            picks.push((goal, with_interval));
+            picks.push((goal, rated));
         }
         Ok(Self {
             picks,
-            naive: rated(machine, naive(machine.topology.cpus()), pages)?,
+            naive: rate(naive(machine.topology.cpus()))?,
             pages,
             considered: candidates.len(),
         })
-    }
-
-    /// Predicts each of `settings`, and picks for `goals`; `next` hears of each
-    /// before, and says whether to continue: `None` if not.
-    ///
-    /// # Errors
-    /// As of [`Self::of`].
-    pub fn ask(
-        machine: &Machine,
-        settings: Vec<Setting>,
-        goals: &[Goal],
-        pages: u64,
-        next: &mut dyn FnMut(&Setting) -> bool,
-    ) -> Result<Option<Self>, Refusal> {
-        let mut candidates = Vec::new();
-        for setting in settings {
-            if !next(&setting) {
-                return Ok(None);
-            }
-            let rates = central(machine, &setting, pages)?;
-            candidates.push(Candidate { setting, rates });
-        }
-        Self::of(machine, &candidates, goals, pages).map(Some)
     }
 
     /// The advice for a Run.
@@ -108,6 +115,10 @@ impl Advised {
             bounds,
         }
     }
+}
+
+fn none() -> Refusal {
+    Refusal::new("there is no pool to advise")
 }
 
 fn rated(machine: &Machine, setting: Setting, pages: u64) -> Result<Candidate, Refusal> {

@@ -69,9 +69,13 @@ const BATCHES: [Batch; 8] = [
     Batch::Growing,
 ];
 
-/// Every pool that is considered on a simulated computer.
+/// Every pool that is considered on a simulated computer. The first is the naive one, with which
+/// the others are compared.
 pub fn pools(machine: &Machine) -> Vec<Setting> {
-    considered(machine.topology.cpus(), bounds(machine).threads)
+    let cpus = machine.topology.cpus();
+    let mut pools = considered(cpus, bounds(machine).threads);
+    pools.sort_by_key(|setting| *setting != naive(cpus));
+    pools
 }
 
 /// Every pool that is considered on so many CPUs. The numbers of threads are all up to 8, then
@@ -116,6 +120,15 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// Predicts a pool that zeroes so many pages, without intervals.
+    ///
+    /// # Errors
+    /// It cannot be simulated.
+    pub fn predict(machine: &Machine, setting: Setting, pages: u64) -> Result<Self, Refusal> {
+        let rates = central(machine, &setting, pages)?;
+        Ok(Self { setting, rates })
+    }
+
     /// How good it is for a goal.
     pub fn score(&self, goal: Goal) -> f64 {
         let rates = &self.rates;

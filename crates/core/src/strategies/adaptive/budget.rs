@@ -90,6 +90,10 @@ pub(super) struct Allowance {
 const BUCKET_NS: f32 = 1e9;
 
 impl Allowance {
+    pub(super) fn budget(&self) -> Budget {
+        self.budget
+    }
+
     pub(super) const fn new(budget: Budget) -> Self {
         Self {
             budget,

@@ -153,6 +153,16 @@ impl Adaptive {
         }
     }
 
+    /// Returns one with the same weight, budget and promise that has seen nothing, and sleeps with
+    /// `method`.
+    #[must_use]
+    pub fn anew(&self, method: Method) -> Self {
+        let mut anew = Self::new(self.late_weight.into(), method, self.allowance.budget());
+        let keeper = self.keeper.as_ref();
+        anew.keeper = keeper.map(|keeper| Box::new(keeper.anew(self.late_weight)));
+        anew
+    }
+
     /// Keeps a promise from now on: it sets the weight, and the budget if it limits
     /// spinning.
     pub fn keep(&mut self, promise: Promise) {

@@ -155,6 +155,11 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
+    /// One of the same promise that has seen nothing.
+    pub(super) fn anew(&self, weight: f32) -> Self {
+        Self::new(self.promise, weight)
+    }
+
     pub(super) fn new(promise: Promise, weight: f32) -> Self {
         Self {
             promise,
