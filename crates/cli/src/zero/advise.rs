@@ -15,6 +15,7 @@ use punctual_zero_memory::Kernel;
 use punctual_zero_pool::Setting;
 use punctual_zero_sim::Machine;
 
+use crate::host::refuse_a_faked_clock;
 use crate::options::{Effort, Output};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
@@ -111,6 +112,7 @@ fn goals(args: &AdviseArgs) -> Vec<Goal> {
 
 /// Measures all pools that are considered once, and those near the best in rounds.
 fn here(args: &AdviseArgs) -> Result<Done> {
+    refuse_a_faked_clock()?;
     let stop = stop::on_ctrl_c()?;
     let area = area(args, &stop)?;
     let outputs = Outputs::new(&args.output)?;
