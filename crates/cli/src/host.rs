@@ -3,8 +3,9 @@
 
 use std::io::{BufReader, ErrorKind};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use punctual_lab::host::{HostMachine, MakePeer, Peer, ProcessCommand, Stop};
+use punctual_os::clock;
 use punctual_record::LIBRARY;
 use punctual_zero::probe;
 
@@ -19,7 +20,19 @@ const RUN_PAGES: &str = "run-pages";
 /// This computer, to be stopped by `stop`: with the peers, and with processes,
 /// each of which is this command again.
 pub(crate) fn host_machine(stop: Stop) -> Result<HostMachine> {
+    refuse_a_faked_clock()?;
     Ok(with_peers(HostMachine::new(stop)).with_processes(again(RUN_PROGRAM)?))
+}
+
+/// Refuses to measure where times say nothing of this computer, and calls that are measured may
+/// never end.
+pub(crate) fn refuse_a_faked_clock() -> Result<()> {
+    ensure!(
+        clock::is_the_kernels(),
+        "the monotonic clock of this process is not the kernel's, as under faketime: what is measured by it says nothing of this \
+         computer; run it without faketime, or with FAKETIME_DONT_FAKE_MONOTONIC=1"
+    );
+    Ok(())
 }
 
 /// One process of those that allocate pages, which is this command again.

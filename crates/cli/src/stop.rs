@@ -8,14 +8,16 @@
 use std::process::exit;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use punctual_core::Nanos;
+use punctual_core::{Nanos, Reason};
 use punctual_lab::host::Stop;
+use punctual_os::nap::{Cancel, Nap, Slack};
 use punctual_os::signals::{self, Ask};
+use punctual_os::{Tick, clock};
 
 use crate::values::length;
 use crate::{console, files};
@@ -159,12 +161,9 @@ impl End {
     /// It waits on a thread of its own, which keeps the present timer slack: a thread with a slack
     /// of minutes would wait for minutes.
     pub(crate) fn listen() -> Result<Self> {
-        let (tell, end) = channel();
-        let handler = move || {
-            // The other side is gone when it no longer waits.
-            let _ = tell.send(());
-        };
-        listen(handler)?;
+        let end = Cancel::new();
+        let handler = end.clone();
+        listen(move || handler.cancel())?;
         let (lengths, asked) = channel::<Option<Nanos>>();
         let (answer, wanted) = channel();
         let wait = move || {
@@ -209,11 +208,18 @@ pub(crate) fn until(length: Option<Nanos>) -> String {
     )
 }
 
-fn is_wanted(end: &Receiver<()>, length: Option<Nanos>) -> bool {
-    match length {
-        Some(length) => end.recv_timeout(length.into()) != Err(RecvTimeoutError::Timeout),
-        None => end.recv().is_ok(),
+/// Naps, which end on any clock, at the slack of the thread.
+fn is_wanted(end: &Cancel, length: Option<Nanos>) -> bool {
+    let over = length.map_or(Tick::NEVER, |length| clock::now() + length);
+    let mut nap = Nap::new();
+    while clock::now() < over {
+        match nap.until(over, Slack::Leave, Some(end)) {
+            Reason::Event => return true,
+            Reason::Standstill => return false,
+            _ => {}
+        }
     }
+    false
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
 //! The lab's knowledge of its OS, and its ways to change settings of it.
 //!
-//! Waiting itself is `punctual-sys`, all of which is here too, so that the lab has one
-//! name for the OS. What comes on top is what no wait needs: [`wait::Sleeper`], which
-//! blocks with any call that this system has, to compare them; what is known of the
-//! machine, [`facts`], [`probe`], [`thread`]; what something costs, [`meter`] and
-//! [`usage`]; what others do to a measurement, [`processes`] that run beside it,
-//! [`cgroups`] that limit it, [`stops`], [`ClockSets`], [`signals`] that end it; and [`program`], which
-//! starts one in the place of this.
+//! Waiting itself is `punctual-sys`, which is re-exported here, so that the lab has one name for
+//! the OS. This crate adds the parts that no wait needs: [`wait::Sleeper`], which blocks with any
+//! call that this system has, to compare them; facts of the machine in [`facts`], [`probe`] and
+//! [`thread`]; costs in [`meter`] and [`usage`]; disturbances of a measurement in [`processes`],
+//! [`cgroups`], [`stops`] and [`ClockSets`]; [`signals`] that end it; and [`program`], which starts a program in
+//! the place of this one.
 //!
 //! Each module is one concern, which says in one place what each system has of it; what a
 //! system does not have is `None` or an error that says so. The crate is for Unix and Windows.

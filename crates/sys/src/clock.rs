@@ -60,6 +60,19 @@ pub fn stands(shown: Tick) -> bool {
     }
 }
 
+/// Whether [`now`] shows what the kernel's clock does. Otherwise, as under libfaketime, what is
+/// measured says nothing of the machine, and calls that wait until an instant of this clock may
+/// never end, those of the standard library among them. [Naps](crate::nap) and spins end.
+///
+/// # Platform notes
+/// Linux, which has a clock that nothing replaces; takes 4 ms. Elsewhere true.
+pub fn is_the_kernels() -> bool {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    return crate::nap::kernel_clock::is_the_only_one();
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    true
+}
+
 /// The name of the system call behind [`now`].
 pub fn name() -> &'static str {
     platform::NAME

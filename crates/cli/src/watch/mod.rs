@@ -21,6 +21,7 @@ use punctual_report::{Report, Setting, clock_step, hiccup, warnings};
 use crate::compare::judge::judge;
 use crate::compare::rule::{Judged, Limit, Rule};
 use crate::console::columns;
+use crate::host::refuse_a_faked_clock;
 use crate::options::Output;
 use crate::session::Outputs;
 use crate::values::{cpu, length};
@@ -30,6 +31,7 @@ use metrics::{Info, PATH, Server};
 
 /// Runs the command.
 pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
+    refuse_a_faked_clock()?;
     let stop = stop::on_ctrl_c()?;
     let settings = settings(args)?;
     let outputs = Outputs::new(&args.output)?;

@@ -6,7 +6,7 @@ use punctual_lab::host::Stop;
 use punctual_lab::rounds::End;
 use punctual_record::Run;
 use punctual_zero::advice::{
-    Advised, Candidate, Goal, best_measured, central, considered, finalists, naive, pools,
+    Advised, Candidate, Goal, best_measured, considered, finalists, pools,
 };
 use punctual_zero::rows::{PAGE_BYTES, ZeroFindings, ZeroRow};
 use punctual_zero::run::{Area, Cell, Memory, PoolPlan, Settings, warnings};
@@ -15,6 +15,7 @@ use punctual_zero_memory::Kernel;
 use punctual_zero_pool::Setting;
 use punctual_zero_sim::Machine;
 
+use crate::host::refuse_a_faked_clock;
 use crate::options::{Effort, Output};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
@@ -111,6 +112,7 @@ fn goals(args: &AdviseArgs) -> Vec<Goal> {
 
 /// Measures all pools that are considered once, and those near the best in rounds.
 fn here(args: &AdviseArgs) -> Result<Done> {
+    refuse_a_faked_clock()?;
     let stop = stop::on_ctrl_c()?;
     let area = area(args, &stop)?;
     let outputs = Outputs::new(&args.output)?;
@@ -213,34 +215,32 @@ fn there(args: &AdviseArgs, on: &str) -> Result<Done> {
     let stop = stop::on_ctrl_c()?;
     let outputs = Outputs::new(&args.output)?;
     let pages = args.size.unwrap_or(USUALLY).div_ceil(PAGE_BYTES);
-    let (cpus, goals) = (machine.topology.cpus(), goals(args));
-    let mut settings = pools(&machine);
-    // First, as all others are compared with it, also those of an early end.
-    settings.sort_by_key(|setting| *setting != naive(cpus));
+    let (settings, goals) = (pools(&machine), goals(args));
     let mut bar = super::progress(&settings);
     let mut candidates = Vec::new();
     for &setting in &settings {
         super::show(&mut bar, &setting);
-        let machine = machine.clone();
-        let Some(rates) = unless_stopped(&stop, move || central(&machine, &setting, pages))? else {
+        let computer = machine.clone();
+        let predict = move || Candidate::predict(&computer, setting, pages);
+        let Some(candidate) = unless_stopped(&stop, predict)? else {
             break;
         };
-        let rates = rates?;
-        candidates.push(Candidate { setting, rates });
+        candidates.push(candidate?);
     }
     drop(bar);
     let whole = match candidates.len() < settings.len() {
         true => None,
         false => {
-            let (machine, goals) = (machine.clone(), goals.clone());
-            let candidates = candidates.clone();
-            let advise = move || Advised::of(&machine, &candidates, &goals, pages);
-            unless_stopped(&stop, advise)?.transpose()?
+            let (computer, all, goals) = (machine.clone(), candidates.clone(), goals.clone());
+            unless_stopped(&stop, move || Advised::of(&computer, &all, &goals, pages))?
         }
     };
     let interrupted = whole.is_none();
-    // There is none if not even the first pool was simulated.
-    let advised = whole.or_else(|| Advised::of_some(cpus, &candidates, &goals, pages).ok());
+    let advised = match whole {
+        Some(advised) => Some(advised?),
+        // There is none where not even the first pool was predicted.
+        None => Advised::of_some(&machine, &candidates, &goals, pages).ok(),
+    };
     let run: Run<ZeroRow> = Run {
         machine: simulation::machine_facts(&machine),
         interrupted,

@@ -5,6 +5,7 @@ mod probe;
 mod run;
 mod simulate;
 
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -82,18 +83,24 @@ fn unless_stopped<T: Send + 'static>(
 ) -> Result<Option<T>> {
     /// A user does not notice so much.
     const LOOK: Duration = Duration::from_millis(50);
+    let (tell, told) = channel();
+    let work = move || tell.send(work());
     let thread = std::thread::Builder::new().spawn(work);
     let thread = thread.context("cannot start a thread to simulate on")?;
-    while !thread.is_finished() {
-        if stop.is_requested() {
-            // From here on a termination waits for what is written.
-            stop.end();
-            return Ok(None);
+    loop {
+        match told.recv_timeout(LOOK) {
+            Ok(done) => return Ok(Some(done)),
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) if stop.is_requested() => {
+                // From here on a termination waits for what is written.
+                stop.end();
+                return Ok(None);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
         }
-        std::thread::park_timeout(LOOK);
     }
     match thread.join() {
-        Ok(done) => Ok(Some(done)),
+        Ok(_) => Ok(None),
         Err(panic) => std::panic::resume_unwind(panic),
     }
 }

@@ -80,6 +80,7 @@ impl PartArg {
 
 pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
     let settings = settings(args)?;
+    host::refuse_a_faked_clock()?;
     let mut plan = ProbePlan::of(&settings, host::page_process()?, stop::on_ctrl_c()?)?;
     let outputs = Outputs::new(&args.output)?;
     let mut facts = session::host_facts();

@@ -10,6 +10,7 @@ use punctual_zero::{Ran, ZeroFacts};
 use punctual_zero_memory::Kernel;
 use punctual_zero_pool::{Batch, Dequeue, LockKind};
 
+use crate::host::refuse_a_faked_clock;
 use crate::options::{Effort, Output};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
@@ -130,6 +131,7 @@ fn kernels(text: &str) -> Result<List<Kernel>, String> {
 const USUALLY_EVERY: Nanos = Nanos::from_secs(2);
 
 pub(crate) fn run(args: &RunArgs) -> Result<Done> {
+    refuse_a_faked_clock()?;
     let stop = stop::on_ctrl_c()?;
     let mut plan = PoolPlan::of(&settings(args)?, stop)?;
     let outputs = Outputs::new(&args.output)?;

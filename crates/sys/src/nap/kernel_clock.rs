@@ -27,6 +27,20 @@ pub(super) fn look(now: Tick, length: Nanos) {
     CLOCKS.look(now, length, || (clock::now(), self::now(), clock::now()));
 }
 
+/// See [`clock::is_the_kernels`]. A clock that stands still, or runs at another rate, may have begun
+/// with this process.
+pub(crate) fn is_the_only_one() -> bool {
+    const MOMENT: std::time::Duration = std::time::Duration::from_millis(4);
+    let agree = || {
+        CLOCKS.compare((clock::now(), now(), clock::now()));
+        !is_another()
+    };
+    agree() && {
+        std::thread::sleep(MOMENT);
+        agree()
+    }
+}
+
 /// The kernel's clock; `None` if a sandbox refuses the call.
 pub(super) fn now() -> Option<Tick> {
     let mut time = super::platform::Time::of(0);
@@ -234,6 +248,6 @@ mod tests {
     #[test]
     fn the_clocks_of_this_process_are_one() {
         look(clock::now(), LONG);
-        assert!(!is_another());
+        assert!(!is_another() && clock::is_the_kernels());
     }
 }

@@ -32,35 +32,32 @@ impl Advised {
         goals: &[Goal],
         pages: u64,
     ) -> Result<Self, Refusal> {
-        let with_intervals = |setting| {
-            let rates = within(machine, &setting, pages)?;
-            Ok(Candidate { setting, rates })
-        };
-        let cpus = machine.topology.cpus();
-        Self::rated(cpus, candidates, goals, pages, with_intervals)
+        let rate = |setting| rated(machine, setting, pages);
+        Self::by(machine, candidates, goals, pages, rate)
     }
 
-    /// Picks from the `candidates` of a computer of so many CPUs without further simulations: all
-    /// intervals are empty. For candidates that were simulated before the user ended it.
+    /// The same from those candidates that were predicted before the user ended it. No pool is
+    /// predicted again, so all intervals are empty.
     ///
     /// # Errors
     /// The naive pool is not among the candidates.
     pub fn of_some(
-        cpus: usize,
+        machine: &Machine,
         candidates: &[Candidate],
         goals: &[Goal],
         pages: u64,
     ) -> Result<Self, Refusal> {
         let known = |setting| {
-            let known = candidates.iter().find(|c| c.setting == setting);
+            let mut all = candidates.iter();
+            let known = all.find(|candidate| candidate.setting == setting);
             known.copied().ok_or_else(none)
         };
-        Self::rated(cpus, candidates, goals, pages, known)
+        Self::by(machine, candidates, goals, pages, known)
     }
 
-    /// `rate` gives the rates of an advised pool.
-    fn rated(
-        cpus: usize,
+    /// `rate` rates the pools that the advice is about.
+    fn by(
+        machine: &Machine,
         candidates: &[Candidate],
         goals: &[Goal],
         pages: u64,
@@ -80,7 +77,7 @@ impl Advised {
         }
         Ok(Self {
             picks,
-            naive: rate(naive(cpus))?,
+            naive: rate(naive(machine.topology.cpus()))?,
             pages,
             considered: candidates.len(),
         })
@@ -122,6 +119,11 @@ impl Advised {
 
 fn none() -> Refusal {
     Refusal::new("there is no pool to advise")
+}
+
+fn rated(machine: &Machine, setting: Setting, pages: u64) -> Result<Candidate, Refusal> {
+    let rates = within(machine, &setting, pages)?;
+    Ok(Candidate { setting, rates })
 }
 
 /// How long Linux zeroes without offering the CPU to others: up to 32 MiB, which

@@ -24,10 +24,7 @@ pub use measured::{best_measured, finalists};
 
 /// Predicts a pool that zeroes so many pages with every figure at its central value: all intervals
 /// are empty.
-///
-/// # Errors
-/// As of [`simulate`].
-pub fn central(machine: &Machine, setting: &Setting, pages: u64) -> Result<ZeroRates, Refusal> {
+fn central(machine: &Machine, setting: &Setting, pages: u64) -> Result<ZeroRates, Refusal> {
     let job = Job::new(*setting, pages);
     Ok(rates(machine, &job, &simulate(machine, &job)?.into()))
 }
@@ -72,9 +69,13 @@ const BATCHES: [Batch; 8] = [
     Batch::Growing,
 ];
 
-/// Every pool that is considered on a simulated computer.
+/// Every pool that is considered on a simulated computer. The first is the naive one, with which
+/// the others are compared.
 pub fn pools(machine: &Machine) -> Vec<Setting> {
-    considered(machine.topology.cpus(), bounds(machine).threads)
+    let cpus = machine.topology.cpus();
+    let mut pools = considered(cpus, bounds(machine).threads);
+    pools.sort_by_key(|setting| *setting != naive(cpus));
+    pools
 }
 
 /// Every pool that is considered on so many CPUs. The numbers of threads are all up to 8, then
@@ -119,6 +120,15 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// Predicts a pool that zeroes so many pages, without intervals.
+    ///
+    /// # Errors
+    /// It cannot be simulated.
+    pub fn predict(machine: &Machine, setting: Setting, pages: u64) -> Result<Self, Refusal> {
+        let rates = central(machine, &setting, pages)?;
+        Ok(Self { setting, rates })
+    }
+
     /// How good it is for a goal.
     pub fn score(&self, goal: Goal) -> f64 {
         let rates = &self.rates;
@@ -177,7 +187,7 @@ impl Goal {
 const AS_GOOD: f64 = 0.995;
 
 /// The naive pool: the smallest take, the simplest lock that spins, and a thread on every CPU.
-pub const fn naive(cpus: usize) -> Setting {
+const fn naive(cpus: usize) -> Setting {
     Setting::new(cpus, LockKind::Tas, Batch::One)
 }
 

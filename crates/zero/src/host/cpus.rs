@@ -120,13 +120,20 @@ impl CpuClock {
     }
 
     /// The calling thread begins something.
+    ///
+    /// A thread loses its CPU where a system call returns, so mostly between the readings: they
+    /// are repeated then. What was lost would count for what begins.
     pub fn begin(&self) -> Begun {
-        let asked = clock::now();
-        let cpu = self.read();
-        Begun {
-            asked,
-            cpu,
-            at: clock::now(),
+        const TRIES: u32 = 4;
+        let mut tries = 0;
+        loop {
+            let asked = clock::now();
+            let cpu = self.read();
+            let at = clock::now();
+            tries += 1;
+            if at.since(asked) < LEAST_OFF_CPU || tries == TRIES {
+                return Begun { asked, cpu, at };
+            }
         }
     }
 
@@ -140,7 +147,7 @@ impl CpuClock {
     pub fn end(&self, begun: &Begun) -> Done {
         let at = clock::now();
         let passed = at.since(begun.at);
-        let uncounted = self.uncounted(begun);
+        let uncounted = self.uncounted(begun, at);
         let off_cpu = (uncounted - self.nothing).min(passed);
         let cpu = match off_cpu < LEAST_OFF_CPU {
             true => passed,
@@ -149,13 +156,13 @@ impl CpuClock {
         Done { at, cpu }
     }
 
-    /// The time since then that the calling thread's CPU time does not have.
-    fn uncounted(&self, begun: &Begun) -> Nanos {
+    /// The time from then until `at`, just now, that the calling thread's CPU time does not have.
+    fn uncounted(&self, begun: &Begun, at: Tick) -> Nanos {
         if !self.counts {
             return Nanos::ZERO;
         }
         let counted = self.read() - begun.cpu;
-        clock::now().since(begun.asked) - counted
+        at.since(begun.asked) - counted
     }
 
     fn read(&self) -> Nanos {
@@ -167,8 +174,8 @@ impl CpuClock {
         let seen: Vec<Nanos> = (0..TIMES)
             .map(|_| {
                 let begun = self.begin();
-                std::hint::black_box(clock::now());
-                self.uncounted(&begun)
+                let at = std::hint::black_box(clock::now());
+                self.uncounted(&begun, at)
             })
             .collect();
         median(&seen).unwrap_or_default()
@@ -299,6 +306,42 @@ mod tests {
         let passed = done.at.since(begun.at);
         assert!(done.cpu <= passed);
         assert!(cpu.counts || (cpu.approximate && done.cpu == passed));
+    }
+
+    /// By the count alone, whoever else wants the CPU.
+    #[test]
+    fn time_that_others_take_around_the_readings_is_not_taken_off() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+
+        let clock = CpuClock::of_this_host();
+        if !clock.counts {
+            return;
+        }
+        let cpu = *Cpus::of_this_process().order.first().unwrap();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let _ = thread::pin(cpu);
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+            let worked = scope.spawn(|| {
+                let _ = thread::pin(cpu);
+                let worked = Nanos::from_us(100);
+                let mut least = Nanos::MAX;
+                for _ in 0..1_000 {
+                    let begun = clock.begin();
+                    while clock.read() - begun.cpu < worked {}
+                    let done = clock.end(&begun);
+                    least = least.min(done.cpu + begun.at.since(begun.asked));
+                }
+                (worked, least)
+            });
+            let (worked, least) = worked.join().unwrap();
+            is_over.store(true, Ordering::Relaxed);
+            assert!(least + LEAST_OFF_CPU >= worked, "{least} of {worked}");
+        });
     }
 
     #[test]
