@@ -60,7 +60,7 @@ pub(super) fn per_wait(name: &str, group: &[&Measurement], counted: Counted) -> 
             });
             let is_judged = is_capped && cost.is_some();
             let beside = is_judged.then(|| beside_lowest(m, weight, group)).flatten();
-            written(m, cost).signed(beside)
+            written(m, cost).marked(beside)
         })
         .captions([
             rounds_in_words(group, ", in the same unit"),
@@ -99,18 +99,18 @@ pub(crate) fn ratio_within(ratio: &Interval) -> String {
 
 const RANK_IN_WORDS: &str = "(1): the lowest median of its column.";
 
-/// The sign of a cost beside the lowest of its column. It marks the lowest, costs at most
-/// [`MARGIN`] times as high in the whole interval, and undecided ones. Dearer ones have none.
+/// The mark of a cost beside the lowest of its column. It marks the lowest, costs at most
+/// [`MARGIN`] times as high in the whole interval, and undecided ones. Dearer ones have no mark.
 /// Without the ratios of enough rounds only the lowest median is known.
-fn beside_lowest(m: &Measurement, weight: usize, group: &[&Measurement]) -> Option<char> {
+fn beside_lowest(m: &Measurement, weight: usize, group: &[&Measurement]) -> Option<&'static str> {
     let median = |m: &Measurement| Some(Counted::Capped.cost(m, weight)?.median);
     if rank(median(m)?, group, median) == 1 {
-        return Some('*');
+        return Some("lowest");
     }
     let ratio = m.cost_over_best.as_ref().filter(|_| is_judged(m))?.each()[weight];
     match ratio.high <= MARGIN {
-        true => Some('='),
-        false => (ratio.low <= 1.0).then_some('?'),
+        true => Some("tied"),
+        false => (ratio.low <= 1.0).then_some("alike"),
     }
 }
 
@@ -120,17 +120,16 @@ fn is_judged(m: &Measurement) -> bool {
 
 fn beside_lowest_in_words(group: &[&Measurement]) -> String {
     if !group.iter().any(|m| is_judged(m)) {
-        return "`*`: the lowest. Which others are dearer, six rounds or more would tell."
-            .to_owned();
+        return "Six rounds or more would tell which others are dearer.".to_owned();
     }
     let or_few = match group.iter().all(|m| is_judged(m)) {
         true => "",
         false => ", or fewer than six rounds",
     };
     format!(
-        "`*`: the lowest. The others by the 95 % interval of their cost over that of the lowest, \
-         taken round by round: `=` tied, it ends below {MARGIN}; `?` not told apart, it holds 1 \
-         and reaches beyond {MARGIN}; no sign: dearer{or_few}."
+        "The marks compare a cost with the lowest, by the 95 % interval of their ratio, taken round by \
+         round. tied: it ends below {MARGIN}. alike: it holds 1 and reaches beyond {MARGIN}. No mark: \
+         dearer{or_few}."
     )
 }
 

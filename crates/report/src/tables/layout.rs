@@ -325,7 +325,7 @@ fn broken_at(cell: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// The unbreakable parts: a word, a number with its unit, a sign with its value.
+/// The unbreakable parts: a word, a number with its unit, a mark with its value.
 fn tokens(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line.trim();
     std::iter::from_fn(move || {
@@ -345,16 +345,19 @@ fn tokens(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether these two words are one: a number and its unit, or a sign and a value.
+/// Whether these two words are one: a number and its unit, or a mark and a value.
 fn is_one(word: &str, next: &str) -> bool {
     const UNITS: [&str; 18] = [
         "ns", "us", "ms", "s", "min", "h", "%", "Hz", "kHz", "MHz", "B", "KiB", "MiB", "GiB", "GB",
         "GB/s", "x", "e",
     ];
-    const SIGNS: [&str; 6] = ["*", "?", "~", "+", "<", ">"];
-    let is_sign = SIGNS.contains(&word);
+    const MARKS: [&str; 9] = [
+        "least", "lowest", "most", "alike", "tied", "~", "+", "<", ">",
+    ];
+    let is_mark = MARKS.contains(&word);
     let next = next.trim_end_matches([',', ';', ')', '.', ':']);
-    is_sign || word.ends_with(|c: char| c.is_ascii_digit()) && UNITS.contains(&next)
+    is_mark && next.starts_with(|c: char| c == '~' || c.is_ascii_digit())
+        || word.ends_with(|c: char| c.is_ascii_digit()) && UNITS.contains(&next)
 }
 
 #[cfg(test)]
@@ -394,18 +397,18 @@ mod tests {
                     "58.0 us",
                     "1.20 ms",
                 ],
-                &["nothing", "* 8.00 us", "9 us"],
+                &["nothing", "least 8.00 us", "9 us"],
             ],
         );
         assert_eq!(
-            laid_out(&table, within(40)),
+            laid_out(&table, within(44)),
             [
-                "what happened to it        late      p90",
-                "----------------------------------------",
-                "waited for a CPU        58.0 us  1.20 ms",
+                "what happened to it            late      p90",
+                "--------------------------------------------",
+                "waited for a CPU            58.0 us  1.20 ms",
                 "that another process",
                 "had",
-                "nothing               * 8.00 us     9 us",
+                "nothing               least 8.00 us     9 us",
             ]
         );
         let numbers: Vec<String> = (0..6).map(|n| format!("{n}.00 [0.90..1.10]")).collect();
@@ -449,11 +452,11 @@ mod tests {
     fn numbers_and_their_units_are_one_word() {
         let of = |line| tokens(line).collect::<Vec<_>>();
         assert_eq!(
-            of("* 1.00 us at 4 % of it"),
-            ["* 1.00 us", "at", "4 %", "of", "it"]
+            of("least 1.00 us at 4 % of it"),
+            ["least 1.00 us", "at", "4 %", "of", "it"]
         );
         assert_eq!(of("1 ms clock_nanosleep"), ["1 ms", "clock_nanosleep"]);
-        assert_eq!(of("? ~5 ms; 3 times"), ["? ~5 ms;", "3", "times"]);
+        assert_eq!(of("alike ~5 ms; 3 times"), ["alike ~5 ms;", "3", "times"]);
         assert_eq!(of("  "), [""; 0]);
     }
 

@@ -109,8 +109,8 @@ pub struct Cell {
     /// The words; without any the reason, if it is not that of the whole column.
     text: Result<String, Option<Why>>,
     approximate: bool,
-    /// The sign of a value beside the best of its column.
-    sign: Option<char>,
+    /// How the value compares with the best of its column, in a word.
+    mark: Option<&'static str>,
 }
 
 impl Cell {
@@ -118,7 +118,7 @@ impl Cell {
         Self {
             text,
             approximate: false,
-            sign: None,
+            mark: None,
         }
     }
 
@@ -135,21 +135,21 @@ impl Cell {
         }
     }
 
-    /// The value with a sign before it.
-    pub fn signed(self, sign: Option<char>) -> Self {
-        Self { sign, ..self }
+    /// The value with a word before it.
+    pub fn marked(self, mark: Option<&'static str>) -> Self {
+        Self { mark, ..self }
     }
 
     /// As it stands in its table, whose `marks` need a word below it.
     fn written(self, blank: Why, marks: &mut Marks) -> String {
-        let sign = self.sign.map(|sign| format!("{sign} ")).unwrap_or_default();
+        let mark = self.mark.map(|mark| format!("{mark} ")).unwrap_or_default();
         marks.approximate |= self.approximate;
         match self.text {
-            Ok(text) if self.approximate => format!("{sign}~{text}"),
-            Ok(text) => sign + &text,
+            Ok(text) if self.approximate => format!("{mark}~{text}"),
+            Ok(text) => mark + &text,
             Err(why) => {
                 marks.blanks.push(why.unwrap_or(blank));
-                sign + "-"
+                mark + "-"
             }
         }
     }
@@ -511,12 +511,12 @@ mod tests {
     }
 
     #[test]
-    fn signs_and_tildes_stand_before_a_value() {
-        let cell = |value: Option<String>| Cell::of_cpu(true, value).signed(Some('*'));
+    fn words_and_tildes_stand_before_a_value() {
+        let cell = |value: Option<String>| Cell::of_cpu(true, value).marked(Some("least"));
         let mut marks = Marks::default();
         let value = cell(Some("5 us".to_owned())).written(Why::NOT_MEASURED, &mut marks);
-        assert_eq!(value, "* ~5 us");
-        assert_eq!(cell(None).written(Why::NOT_MEASURED, &mut marks), "* -");
+        assert_eq!(value, "least ~5 us");
+        assert_eq!(cell(None).written(Why::NOT_MEASURED, &mut marks), "least -");
         assert_eq!(marks.in_words().len(), 2);
     }
 }

@@ -78,15 +78,15 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     };
     // Three columns of whole intervals would not fit.
     let (head, style) = match shown.len() {
-        ..=2 => ("cost of a wait, w = 10", Style::Whole),
-        _ => ("cost, w = 10", Style::Brief),
+        ..=2 => ("cost of a wait", Style::Whole),
+        _ => ("cost", Style::Brief),
     };
     let table = Table::new("", &subjects)
         .column(head, |subject| *subject)
         .each(rates, |subject, one| one.cell(subject, style));
     let caption = format!(
-        "Times the lowest [95 % interval], {rounds} rounds, {waits} waits each. alike: not told \
-         apart. Cost: CPU time + w x lateness, counted up to 1 ms.{of_all}"
+        "Cost: CPU time + 10 x lateness, counted up to 1 ms; here in times the lowest [95 % \
+         interval], {rounds} rounds, {waits} waits each. alike: no significant difference.{of_all}"
     );
     let verdict = Verdict::new(sentences, next).told(table, caption);
     Some(verdict.shows_named(spare))
@@ -169,7 +169,7 @@ impl<'r> Loop<'r> {
         all.map(|m| m.subject.as_str()).collect()
     }
 
-    /// Whether one of another family is not told apart from the best.
+    /// Whether one of another family does not differ significantly from the best.
     fn has_equal_rivals(&self, weight: usize) -> bool {
         let best = self.best(weight).m;
         let mut rivals = self.rows.iter().filter(|row| !are_kin(row.m, best));
@@ -255,7 +255,7 @@ impl<'r> Loop<'r> {
                 let [median, low, high] = [ratio.median, ratio.low, ratio.high].map(units::ratio);
                 let alike = match self.like_best(USUAL).as_slice() {
                     [] => String::new(),
-                    alike => format!(" Not told apart from it: {}.", listed(alike)),
+                    alike => format!(" No significant difference from {}.", listed(alike)),
                 };
                 format!(
                     "{begin}, {}, {median} times cheaper than {} [{low}..{high}].{alike}",
@@ -270,7 +270,7 @@ impl<'r> Loop<'r> {
             ),
             _ => {
                 format!(
-                    "{begin} was lowest, {}, but {} cannot be told apart from it here.",
+                    "{begin} was lowest, {}, but {} did not differ significantly.",
                     in_figures(best),
                     listed(&self.not_told(USUAL))
                 )
@@ -300,7 +300,13 @@ fn other_weights(loops: &[Loop]) -> Option<String> {
         prose::list(each)
     };
     let known = loops.iter().all(|one| cost(one.best(0).m, 2).is_some());
-    known.then(|| format!("Lowest with w = 1: {}. With w = 100: {}.", of(0), of(2)))
+    known.then(|| {
+        format!(
+            "If lateness costs as much as CPU time, lowest: {}. If 100 times as much: {}.",
+            of(0),
+            of(2)
+        )
+    })
 }
 
 /// The ways to wait: those that are named as the best of a loop, then the others, the cheapest first.
@@ -541,7 +547,7 @@ mod tests {
         let noisy = vec![90.0, 120.0, 80.0, 130.0, 95.0, 110.0];
         let sentence = said(&[("a", vec![100.0; 6]), ("b", noisy), ("c", vec![900.0; 6])]);
         assert!(
-            sentence.contains("but b cannot be told apart from it here"),
+            sentence.contains("but b did not differ significantly"),
             "{sentence}"
         );
         let few = said(&[("a", vec![100.0; 3]), ("b", vec![900.0; 3])]);
@@ -573,10 +579,13 @@ mod tests {
             ("spin", vec![400.0; 6]),
         ]);
         assert!(
-            close.ends_with("Not told apart from it: adaptive-balanced."),
+            close.ends_with("No significant difference from adaptive-balanced."),
             "{close}"
         );
-        assert!(!sentence.contains("Not told apart"), "{sentence}");
+        assert!(
+            !sentence.contains("No significant difference"),
+            "{sentence}"
+        );
         let close = Run::of([
             measured("adaptive-frugal", &[100.0; 6]),
             measured("adaptive-exact", &[90.0, 101.0, 101.0, 101.0, 101.0, 101.0]),
@@ -584,7 +593,7 @@ mod tests {
         ]);
         let weights = &verdict(&close).unwrap().sentences[1];
         assert!(
-            weights.contains("w = 100: perhaps adaptive-frugal at"),
+            weights.contains("100 times as much: perhaps adaptive-frugal at"),
             "{weights}"
         );
     }
@@ -673,7 +682,7 @@ mod tests {
             });
             let sentence = &verdict.sentences[0];
             prop_assert_eq!(sentence.contains("times cheaper than"), is_told, "{}", sentence);
-            let says_so = ["cannot be told apart", "too few to tell"].iter().any(|words| sentence.contains(words));
+            let says_so = ["did not differ significantly", "too few to tell"].iter().any(|words| sentence.contains(words));
             prop_assert_eq!(says_so, !is_told, "{}", sentence);
             // The table says the same: nothing is below the lowest, and as many are not told apart.
             let rows = &verdict.overview.as_ref().unwrap().rows;
@@ -684,7 +693,7 @@ mod tests {
             prop_assert!(rows[1..].iter().all(|row| ratio(&row[1]) >= 1.0), "{:?}", rows);
             let open = rows[1..].iter().filter(|row| row[1].starts_with("alike")).count();
             let named = sentence.split(", but ").nth(1).map_or(0, |rest| {
-                let names = rest.split(" cannot be").next().unwrap();
+                let names = rest.split(" did not").next().unwrap();
                 match names.split(" and ").nth(1) {
                     None => 1,
                     Some(more) => 1 + more.strip_suffix(" more").map_or(1, |n| n.parse().unwrap()),

@@ -63,7 +63,7 @@ pub(super) fn doctor(run: &Run) -> Option<Verdict> {
     Some(verdict.told(
         table,
         format!(
-            "late: the median; *: the least.{early} predicted: if waking up cost nothing. {}: only to compare with. --full has \
+            "late: the median.{early} predicted: if waking up cost nothing. {}: only to compare with. --full has \
              the facts{more}.",
             tables::REFERENCE
         ),
@@ -131,13 +131,13 @@ fn helps(advice: &Advice, is_busy: bool) -> String {
     format!("{begin}: {what} ({expected}).")
 }
 
-/// How late it usually was, with a sign if no other wait of the length was less late.
+/// How late it usually was, with a word if no other wait of the length was less late.
 fn late(row: &Row<'_, Doctor>, all: &[Row<'_, Doctor>]) -> Option<Cell> {
     let typical = |row: &Row<'_, Doctor>| select::typical_ns(row.m);
     let alike = (all.iter()).filter(|other| other.of.asked_ns == row.of.asked_ns);
     let least = alike.filter_map(typical).fold(f64::INFINITY, f64::min);
     let ns = typical(row)?;
-    Some(Cell::from(units::lateness(ns)).signed((ns <= least).then_some('*')))
+    Some(Cell::from(units::lateness(ns)).marked((ns <= least).then_some("least")))
 }
 
 pub(super) fn watch(run: &Run) -> Option<Verdict> {
@@ -323,7 +323,7 @@ mod tests {
             "{text}"
         );
         let row = &verdict.overview.unwrap().rows[0];
-        assert_eq!(row[1..3], ["14 ns early", "* 14 ns early"]);
+        assert_eq!(row[1..3], ["14 ns early", "least 14 ns early"]);
         assert!(!text.contains("-14 ns"), "{text}");
     }
 

@@ -147,7 +147,7 @@ impl Points {
                     let mut here = cells.iter().filter(|cell| cell.at == *at);
                     let cell = here.find(|cell| cell.subject == *subject)?;
                     let is_least = cell.value <= least(*at);
-                    Some(Cell::from((self.written)(cell.value)).signed(is_least.then_some('*')))
+                    Some(Cell::from((self.written)(cell.value)).marked(is_least.then_some("least")))
                 },
             );
         let sentence = match (&points[..], counted.get(1).filter(|(times, _)| *times > 0)) {
@@ -175,10 +175,7 @@ impl Points {
             "Next: punctual bench says which costs least, with intervals; --full has all points.";
         Some(Verdict::new(vec![sentence], next).told(
             table,
-            format!(
-                "{} *: the least there; without intervals, so that near ones may be the same.",
-                self.caption
-            ),
+            format!("{} No intervals: near ones may be the same.", self.caption),
         ))
     }
 }
@@ -224,7 +221,10 @@ mod tests {
         );
         let table = told.overview.unwrap();
         assert_eq!(table.head, ["way to wait", "1 us", "5 us", "1 ms"]);
-        assert_eq!(table.rows[0], ["spin", "* 10 ns", "* 1 ns", "10 ns"]);
+        assert_eq!(
+            table.rows[0],
+            ["spin", "least 10 ns", "least 1 ns", "10 ns"]
+        );
         assert_eq!(table.rows[2], ["timer", "-", "-", "9 ns"]);
     }
 

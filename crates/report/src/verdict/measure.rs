@@ -92,15 +92,15 @@ fn load(run: &Run) -> Option<Verdict> {
         .each(heads, |(_, group), load| {
             let (mean, _) = at(group, *load)?;
             let is_least = mean <= least(*load);
-            Some(Cell::from(units::duration(mean)).signed(is_least.then_some('*')))
+            Some(Cell::from(units::duration(mean)).marked(is_least.then_some("least")))
         });
     let next =
         format!("Next: punctual bench --load 1 says which way to wait costs least then; {TABLES}");
     Some(Verdict::new(sentences, next).told(
         table,
         format!(
-            "Mean lateness of waits of {asked}, by threads that compute for each CPU. *: the least; without intervals, \
-             so that near ones may be the same."
+            "Mean lateness of waits of {asked}, by threads that compute for each CPU. No intervals: \
+             near ones may be the same."
         ),
     ))
 }
@@ -337,12 +337,12 @@ pub(super) fn waits(run: &Run) -> Option<Verdict> {
         .column("call, 1 ms", |row| row.of.method.as_str())
         .column("late", |row| {
             let is_least = std::ptr::eq(row.m, least.m);
-            let sign = match (is_least, are_apart) {
-                (true, true) => Some('*'),
-                (true, false) => (rows.len() > 1).then_some('?'),
-                (false, _) => (told(least, row) != Told::Apart).then_some('?'),
+            let mark = match (is_least, are_apart) {
+                (true, true) => Some("least"),
+                (true, false) => (rows.len() > 1).then_some("alike"),
+                (false, _) => (told(least, row) != Told::Apart).then_some("alike"),
             };
-            Cell::from(units::duration(typical_ns(row))).signed(sign)
+            Cell::from(units::duration(typical_ns(row))).marked(mark)
         })
         .told([P99])
         .if_known()
@@ -355,8 +355,8 @@ pub(super) fn waits(run: &Run) -> Option<Verdict> {
     Some(Verdict::new(sentences, next).told(
         table,
         format!(
-            "Each asked for 1 ms, n = {waits}. *: the least; ?: not told apart from it. late: the median, of fewer than 20 \
-             the mean. `-`: too few for ten above it, or not counted."
+            "Each asked for 1 ms, n = {waits}. alike: the difference from the least is not significant. late: the median, \
+             or the mean of fewer than 20. `-`: too few for ten above it, or not counted."
         ),
     ))
 }
@@ -510,7 +510,7 @@ mod tests {
             ]
         );
         let table = verdict(&helped).unwrap().overview.unwrap();
-        assert_eq!(table.rows[1], ["sleep, real-time", "-", "* 8.00 us"]);
+        assert_eq!(table.rows[1], ["sleep, real-time", "-", "least 8.00 us"]);
         let all_alike = sentences(&run([
             loaded("normal", 1.0, 900_000),
             loaded("real-time", 1.0, 800_000),
@@ -677,7 +677,7 @@ mod tests {
             sentences,
             ["All 2 calls are alike: no difference of more than 10 % is shown."]
         );
-        assert!(rows.iter().all(|row| row[1] == "? 258 us"), "{rows:?}");
+        assert!(rows.iter().all(|row| row[1] == "alike 258 us"), "{rows:?}");
         let (sentences, rows) = said(&[("poll", 258_000), ("select", 260_000), ("Sleep", 900_000)]);
         assert_eq!(
             sentences[1],

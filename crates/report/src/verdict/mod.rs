@@ -31,7 +31,7 @@ pub struct Verdict {
     pub heading: String,
     /// One to five sentences that answer what the command is for.
     pub sentences: Vec<String>,
-    /// The comparison, with a sign at the best.
+    /// The comparison, with a word at the best.
     pub overview: Option<Overview>,
     /// The next step, with a command.
     pub next: String,
@@ -407,9 +407,11 @@ fn names(sentence: &str, subject: &str) -> bool {
         .any(|word| word == subject)
 }
 
-/// Whether a row has the sign of the best.
+/// Whether a row is marked as the best.
 fn is_best(row: &[String]) -> bool {
-    row.iter().any(|cell| cell.starts_with("* "))
+    let marks = ["least ", "most ", "lowest", "cheapest"];
+    row.iter()
+        .any(|cell| marks.iter().any(|mark| cell.starts_with(mark)))
 }
 
 /// Whether a row is the library's.
@@ -523,7 +525,7 @@ mod tests {
             29 => "1 ms adaptive-balanced".to_owned(),
             n => format!("subject {n}"),
         };
-        let value = |n: usize| if n == 25 { "* 1 ns" } else { "7 ns" }.to_owned();
+        let value = |n: usize| if n == 25 { "least 1 ns" } else { "7 ns" }.to_owned();
         let verdict = many(0).table(
             ["subject", "late"],
             (0..30).map(|n| vec![name(n), value(n)]),

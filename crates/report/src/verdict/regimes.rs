@@ -66,7 +66,7 @@ fn place(cell: &Cell<'_>) -> String {
     format!("{}, {}, {}", cell.regime, cell.condition, cell.weight)
 }
 
-/// The one that comes nearest over all regimes, and whether that is told apart.
+/// The one that comes nearest over all regimes, and whether the difference is significant.
 fn nearest(other: &Overall<'_>) -> String {
     let (least, most) = (other.ratio.low, other.ratio.high);
     let over = format!(
@@ -80,7 +80,7 @@ fn nearest(other: &Overall<'_>) -> String {
     } else if most < 1.0 {
         format!("{name} costs less, {ratio} times as much {over}.")
     } else {
-        format!("{name} cannot be told apart from it {over}: {ratio} times as much.")
+        format!("{name} does not differ significantly {over}: {ratio} times as much.")
     }
 }
 
@@ -142,7 +142,7 @@ mod tests {
         ) {
             let sentences = told(100, &other);
             let says = |words: &str| sentences.iter().any(|it| it.contains(words));
-            let sides = [says("comes nearest"), says("std costs less"), says("cannot be told apart")];
+            let sides = [says("comes nearest"), says("std costs less"), says("does not differ significantly")];
             prop_assert_eq!(sides.iter().filter(|it| **it).count(), 1, "{:?}", sentences);
             let above = other.iter().filter(|cpu| **cpu > 100).count();
             let below = other.iter().filter(|cpu| **cpu < 100).count();
@@ -158,7 +158,7 @@ mod tests {
         let told = told(100, &[50, 200, 90, 110, 130, 80]);
         assert!(told[0].ends_with("1 are undecided."), "{told:?}");
         assert!(
-            told[1].starts_with("std cannot be told apart from it"),
+            told[1].starts_with("std does not differ significantly"),
             "{told:?}"
         );
         let few = self::told(100, &[200; 2]);

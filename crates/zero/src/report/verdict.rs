@@ -56,15 +56,15 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
     let of = first.among(&groups);
     let of = prose::when(!of.is_empty(), || format!("{of}: "));
     let others = Others::of(first);
-    let sign = |cell: &Cell| match std::ptr::eq(cell, *best) {
-        true if others.alike > 0 => Some('?'),
-        true => (others.unjudged == 0).then_some('*'),
-        false => (told(first, best, cell) == Told::Alike).then_some('?'),
+    let mark = |cell: &Cell| match std::ptr::eq(cell, *best) {
+        true if others.alike > 0 => Some("alike"),
+        true => (others.unjudged == 0).then_some("most"),
+        false => (told(first, best, cell) == Told::Alike).then_some("alike"),
     };
     let table = Table::new("", &ranked)
         .column("pool", |cell| cell.in_words())
         .column("GB per CPU-s", |cell| {
-            TableCell::from(cell.gb_per_cpu_s().written(units::gb)).signed(sign(cell))
+            TableCell::from(cell.gb_per_cpu_s().written(units::gb)).marked(mark(cell))
         })
         .column("GB per s", |cell| {
             units::gb(cell.zeroing.wall_gb_per_s.median)
@@ -79,11 +79,9 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
         Some(_) => "Next: punctual zero run measures it here; --full has all tables.",
         None => "Next: punctual zero advise says which pool to use; --full has all tables.",
     };
-    let marks = match (others.alike > 0, others.unjudged > 0) {
-        (true, _) => " ?: not told apart.",
-        (false, true) => "",
-        (false, false) => " *: the most.",
-    };
+    let marks = prose::when(others.alike > 0, || {
+        " alike: no significant difference.".to_owned()
+    });
     let not_validated = prose::when(ranked.iter().any(|cell| cell.is_not_validated()), || {
         format!(" {NOT_VALIDATED}")
     });
@@ -152,7 +150,7 @@ fn told(group: &PoolGroup, best: &Cell, other: &Cell) -> Told {
     }
 }
 
-/// How many pools are not told apart from the best.
+/// How many pools do not differ significantly from the best.
 struct Others {
     all: usize,
     alike: usize,
@@ -203,7 +201,7 @@ fn best_of(group: &PoolGroup, groups: &[PoolGroup]) -> Option<String> {
     };
     let few = prose::when(unjudged > 0, || few);
     let alike = prose::when(alike > 0, || {
-        format!("; {alike} of {all} others cannot be told apart from it")
+        format!("; {alike} of {all} others do not differ significantly")
     });
     Some(format!("{begin}{alike}{few}."))
 }
@@ -226,7 +224,10 @@ fn of_probe(run: &Run<ZeroRow>) -> Option<Verdict> {
                 units::ratio(ordinary.median / huge.median)
             ),
             (_, true) => format!("With huge pages it takes more: {}.", within(huge)),
-            _ => format!("With huge pages it takes {}: not told apart.", within(huge)),
+            _ => format!(
+                "With huge pages it takes {}: no significant difference.",
+                within(huge)
+            ),
         });
     }
     let [again, _] = pages("touch-again");
