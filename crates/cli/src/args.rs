@@ -14,6 +14,7 @@ use crate::compare::{self, CompareArgs};
 use crate::completions::{self, CompletionsArgs};
 use crate::doctor::{self, DoctorArgs};
 use crate::exec::{self, ExecArgs};
+use crate::identify::{self, IdentifyArgs};
 use crate::import::{self, ImportArgs};
 use crate::measure::{self, MeasureArgs};
 use crate::report::{self, ReportArgs};
@@ -47,6 +48,7 @@ Start with doctor. A command for each question:
   punctual measure          What do its clocks, timers and scheduler do?
   punctual compare A B      What did an update or another computer change?
   punctual import LOG       How late are the waits in a log of another program?
+  punctual identify LOG     Which timer rule made the waits in a log?
   punctual report           All of that as one page to mail or keep?
   punctual bench --on windows-10-2004
                             How would my waits do on another OS?
@@ -82,6 +84,10 @@ pub(crate) enum Command {
     /// Write one HTML file with answers, figures and tables: of Runs, or of a quick set of everything (about a minute)
     #[command(long_about = report::ABOUT, after_long_help = report::AFTER)]
     Report(ReportArgs),
+
+    /// Say which timer rule made the waits of a log, of a command, or of this computer
+    #[command(long_about = identify::ABOUT, after_long_help = identify::AFTER)]
+    Identify(Box<IdentifyArgs>),
 
     /// Read logs of other programs: cyclictest, frame logs, strace, perf, HdrHistogram, CSV
     #[command(long_about = import::ABOUT, after_long_help = import::AFTER)]

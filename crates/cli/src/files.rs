@@ -292,6 +292,14 @@ pub(crate) fn text(path: &Path, longest: u64) -> Result<String> {
 /// # Errors
 /// As [`text`], or it is neither.
 pub(crate) fn run(path: &Path) -> Result<String> {
+    run_with(path, &Hints::default())
+}
+
+/// The same with what the user knows of a log.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn run_with(path: &Path, hints: &Hints) -> Result<String> {
     let name = name(path);
     let bytes = bytes(path, LONGEST)?;
     let begin = String::from_utf8_lossy(&bytes[..bytes.len().min(512)]);
@@ -305,8 +313,7 @@ pub(crate) fn run(path: &Path) -> Result<String> {
             .map(|text| text.trim_start_matches('\u{feff}').to_owned())
             .map_err(|_| anyhow!("cannot read {name}: it is not UTF-8, so it is no text"));
     }
-    let run =
-        punctual_import::read(&bytes, &Hints::default()).map_err(|why| anyhow!("{name}: {why}"))?;
+    let run = punctual_import::read(&bytes, hints).map_err(|why| anyhow!("{name}: {why}"))?;
     Ok(run.to_json())
 }
 

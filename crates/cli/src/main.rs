@@ -20,6 +20,7 @@ mod doctor;
 mod exec;
 mod files;
 mod host;
+mod identify;
 mod import;
 mod measure;
 mod options;
@@ -71,6 +72,7 @@ fn command() -> ExitCode {
         Command::Sweep(args) => sweep::run(&args),
         Command::Watch(args) => watch::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Identify(args) => identify::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Zero(args) => zero::run(&args),
     });

@@ -14,10 +14,11 @@ enum Column {
     Got,
     Late,
     Frame,
+    At,
 }
 
 /// The names of columns, without their unit.
-const NAMES: [(Column, &[&str]); 4] = [
+const NAMES: [(Column, &[&str]); 5] = [
     (
         Column::Asked,
         &[
@@ -58,6 +59,10 @@ const NAMES: [(Column, &[&str]); 4] = [
             "delta",
             "dt",
         ],
+    ),
+    (
+        Column::At,
+        &["ended", "end", "at", "timestamp", "time", "woke"],
     ),
 ];
 
@@ -142,6 +147,8 @@ fn of(
     let [asked, got, late, frame] =
         [Column::Asked, Column::Got, Column::Late, Column::Frame].map(place);
     let (asked, got, late, frame) = (asked?, got?, late?, frame?);
+    // Times without a unit are left out.
+    let ended = place(Column::At).ok().flatten();
     let is_pair = asked.is_some() && got.is_some();
     if !is_pair && late.is_none() && frame.is_none() {
         return Err("its columns are not enough: asked and got, or late, or frame".to_owned());
@@ -167,18 +174,19 @@ fn of(
             Wait {
                 late: Some(got as i64 - asked as i64),
                 length: Some(got),
-                at: None,
+                at: positive(ended)?,
             }
         } else if late.is_some() {
             Wait {
                 late: signed(late)?,
                 length: positive(got)?,
-                at: None,
+                at: positive(ended)?,
             }
         } else {
             Wait {
+                late: None,
                 length: positive(frame)?,
-                ..Wait::default()
+                at: positive(ended)?,
             }
         };
         all.push(wait);

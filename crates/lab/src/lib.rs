@@ -12,6 +12,7 @@
 //! - [`validation`] compares the models with published figures of their systems.
 //! - The [`timer_rule`] in force predicts; [`doctor`] compares that with its measurements, and
 //!   finds advice.
+//! - [`identify`] says which timer rule made a log of waits.
 //! - [`watch`] observes how late this host's timers are, live.
 
 pub mod articles;
@@ -19,6 +20,7 @@ pub mod doctor;
 pub mod experiments;
 mod facts;
 pub mod host;
+pub mod identify;
 pub mod informed;
 mod learned;
 pub mod plan;

@@ -24,6 +24,7 @@ mod disturbance;
 pub mod experiment;
 mod findings;
 mod histogram;
+mod identity;
 mod interval;
 mod late;
 mod learned;
@@ -50,6 +51,7 @@ pub use findings::{
     Ground, Judgement, LatencyTier, NoRule, Remedy, Untold, Verdict,
 };
 pub use histogram::{Histogram, steps_up_to};
+pub use identity::{Identity, IdentityCandidate, IdentityOutcome};
 pub use interval::Interval;
 pub use late::{CAP_NS, Late, Mode, median, modes, nearest_rank, percentile};
 pub use learned::{Estimate, Learned, LearnedCall, LearnedClass};

@@ -11,6 +11,7 @@ use crate::disturbance::Disturbance;
 use crate::experiment::{Experiment, RegimeBatch};
 use crate::findings::Diagnosis;
 use crate::findings::Expectation;
+use crate::identity::Identity;
 use crate::interval::Interval;
 use crate::late::Late;
 use crate::learned::Learned;
@@ -85,6 +86,9 @@ pub struct Findings {
     /// The diagnosis of `punctual doctor`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doctor: Option<Diagnosis>,
+    /// What `punctual identify` makes of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<Identity>,
     /// The log of another program that it was made of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,

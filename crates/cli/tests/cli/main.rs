@@ -13,6 +13,7 @@ mod edges;
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 mod frozen;
 mod help;
+mod identify;
 mod import;
 mod measure;
 mod outputs;

@@ -1,7 +1,9 @@
 //! Experiments, scenarios and pools on models, and what holds of the sources.
 
 mod adaptive;
+mod blind;
 mod crowd;
+mod identify;
 mod measure;
 mod promises;
 mod replay;

@@ -22,6 +22,52 @@ pub(super) fn log(run: &Run) -> Vec<Figure> {
         .collect()
 }
 
+/// The lateness that was measured beside what the identified rule, or the closest one, predicts.
+pub(super) fn identity(run: &Run) -> Option<Figure> {
+    let identity = run.beside.identity.as_ref()?;
+    let measured = &run.results.first()?.samples_late_ns;
+    let predicted = &identity.predicted_late_ns;
+    if measured.is_empty() || predicted.is_empty() {
+        return None;
+    }
+    let closest = identity
+        .candidates
+        .first()
+        .map_or("", |candidate| candidate.rule.as_str());
+    let rule = identity.rule.as_deref().unwrap_or(closest);
+    let line = |late: &[i64]| {
+        let mut sorted = late.to_vec();
+        sorted.sort_unstable();
+        let n = sorted.len() as f64;
+        let points = sorted
+            .iter()
+            .enumerate()
+            .map(|(i, ns)| (*ns as f64 / 1e6, (i + 1) as f64 / n * 100.0));
+        let step = sorted.len().div_ceil(1_000);
+        points.step_by(step).collect::<Vec<_>>()
+    };
+    let lines = [("measured", line(measured)), ("predicted", line(predicted))];
+    let ends = || lines.iter().flat_map(|(_, line)| line).map(|(ms, _)| *ms);
+    let (low, high) = (ends().fold(0.0, f64::min), ends().fold(0.1, f64::max));
+    let series = lines.iter().enumerate().map(|(i, (name, line))| Series {
+        marks: vec![],
+        ..Series::new(*name, Look::nth(i * 4), line.clone())
+    });
+    let plot = Plot {
+        title: "Lateness, measured and predicted".to_owned(),
+        caption: format!(
+            "n = {} measured waits, and {} of the same lengths on the model of: {rule}. Read: so many per cent of the waits were at \
+             most that late.",
+            measured.len(),
+            predicted.len()
+        ),
+        x: Axis::linear("late, ms", low, high, 6),
+        y: Axis::linear("% of the waits", 0.0, 100.0, 5),
+        series: series.collect(),
+    };
+    Some(figure("identity", plot.draw(run)))
+}
+
 /// Each value with how many there are, in ascending order.
 fn counts(row: Row<'_, Logged>) -> Vec<(f64, f64)> {
     if !row.of.histogram_ns.is_empty() {

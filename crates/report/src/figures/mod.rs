@@ -97,6 +97,7 @@ pub fn make_names_unique(figures: &mut [Figure]) {
 /// - `doctor`: lateness of each wait, predicted and measured;
 /// - `watch-lateness`: the share of waits that were later than so much;
 /// - `watch-hiccups`: hiccups over time, by cause;
+/// - `identity`: the lateness of waits, measured and as the rule predicts it that was identified;
 /// - `log-VALUES`: the share of the values of a log that were greater than so much;
 /// - `sleeps-THREAD`: the length of each sleep of a scenario's threads, over
 ///   time, a panel per model;
@@ -124,6 +125,7 @@ pub(crate) fn of_waits(run: &Run) -> Vec<Figure> {
     figures.extend(computer::doctor(run));
     figures.extend(computer::watch(run));
     figures.extend(log::log(run));
+    figures.extend(log::identity(run));
     figures.extend(scenario::sleeps(run));
     figures.extend(scenario::idle(run));
     make_names_unique(&mut figures);

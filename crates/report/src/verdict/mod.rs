@@ -7,6 +7,7 @@
 mod bench;
 mod compare;
 mod computer;
+mod identity;
 mod lengths;
 mod log;
 mod measure;
@@ -121,7 +122,8 @@ fn asked(command: &str) -> String {
 
 /// By the first rule that knows what a run of waits was for.
 pub(crate) fn of_waits(run: &Run) -> Option<Verdict> {
-    let rules: [Rule; 8] = [
+    let rules: [Rule; 9] = [
+        identity::verdict,
         computer::doctor,
         bench::verdict,
         regimes::verdict,

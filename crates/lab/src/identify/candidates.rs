@@ -1,0 +1,186 @@
+//! The rules that a log may have been made by, as models of the simulator.
+
+use punctual_core::{Method, Nanos};
+use punctual_program::machine::Section;
+use punctual_program::program::Op;
+use punctual_program::setting::{Requester, Setting};
+use punctual_program::{Machine, Program};
+use punctual_sim::{Model, SimMachine};
+
+/// What waking up costs in the models.
+pub(super) const WAKE_NS: i64 = 10_000;
+
+/// A rule with its parameters.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    /// What the user is told. Candidates of one rule differ in what a log cannot show.
+    pub(super) rule: String,
+    /// The model of the simulator, with its parameters.
+    pub(super) model: String,
+    /// The tick that it waits for, if it does.
+    pub(super) grid_ns: Option<u64>,
+    /// Whether it makes each wait as late as any other.
+    pub(super) is_constant: bool,
+    /// What helps a program under it.
+    pub(super) remedy: &'static str,
+    setup: Vec<Op>,
+    method: Method,
+    /// The longest work before each wait; none if it begins as the one before ends.
+    work_ns: u64,
+}
+
+/// The clock interrupts of Windows that programs ask for, and the one that is there without.
+const INTERVALS_US: [u64; 8] = [15_625, 10_000, 8_000, 5_000, 4_000, 2_000, 1_000, 500];
+
+pub(super) const REQUEST: &str = "A request for a shorter interval, or a high-resolution timer, would help: see `punctual simulate lowest-request-wins`.";
+const SLACK: &str = "A timer slack of 1 ns would help: see `punctual slack` and `punctual doctor`.";
+const HIGHRES: &str =
+    "A high-resolution timer (clock_nanosleep, timerfd) would help: see `punctual doctor`.";
+const TIER: &str =
+    "A thread of a higher QoS class is coalesced less: see `punctual simulate --list`.";
+const NOTHING: &str = "Nothing holds these waits back but waking up itself.";
+
+/// Each rule, in each way that waits can begin.
+pub(super) fn all() -> Vec<Candidate> {
+    let mut all = Vec::new();
+    let mut add = |rule: String, grid_ns, model: &str, remedy, setup: &[Op], method| {
+        for work_ns in [0, 300_000, 16_000_000] {
+            all.push(Candidate {
+                rule: rule.clone(),
+                grid_ns,
+                is_constant: rule.contains("slack"),
+                model: format!("{model},wake=10us,jitter=1us"),
+                remedy,
+                setup: setup.to_vec(),
+                method,
+                work_ns,
+            });
+        }
+    };
+    for us in INTERVALS_US {
+        let interval = Nanos::from_us(us);
+        let request = |interval| {
+            Op::Set(Setting::Request {
+                interval,
+                on_battery: None,
+                by: Requester::Process,
+            })
+        };
+        let own = match us {
+            15_625 => vec![],
+            _ => vec![request(interval)],
+        };
+        let rule = format!("Windows with a clock interrupt every {interval}");
+        for model in [
+            "windows-xp",
+            "windows-7",
+            "windows-10-1909",
+            "windows-10-2004",
+            "windows-7,base=now",
+        ] {
+            add(
+                rule.clone(),
+                Some(us * 1_000),
+                model,
+                REQUEST,
+                &own,
+                Method::WindowsSleep,
+            );
+        }
+    }
+    let high = "Windows with a high-resolution timer".to_owned();
+    add(
+        high,
+        None,
+        "windows-10-2004",
+        NOTHING,
+        &[],
+        Method::HighResolutionTimer,
+    );
+    for (slack, remedy) in [("50us", SLACK), ("1ns", NOTHING)] {
+        let rule = format!(
+            "Linux with a timer slack of {}",
+            if slack == "1ns" { "1 ns" } else { "50 us" }
+        );
+        add(
+            rule,
+            None,
+            &format!("linux,slack={slack}"),
+            remedy,
+            &[],
+            Method::ClockNanosleep,
+        );
+    }
+    for hz in [100, 250, 300, 1_000] {
+        let jiffy = Some(1_000_000_000 / hz);
+        let rule = format!("Linux timers of the wheel at {hz} Hz");
+        add(
+            rule,
+            jiffy,
+            &format!("linux,hz={hz}"),
+            HIGHRES,
+            &[],
+            Method::SocketTimeout,
+        );
+        let rule = format!("Linux without high-resolution timers at {hz} Hz");
+        add(
+            rule,
+            jiffy,
+            &format!("linux,highres=off,hz={hz}"),
+            HIGHRES,
+            &[],
+            Method::ClockNanosleep,
+        );
+    }
+    for tier in 0..4 {
+        for interrupts in [0, 250] {
+            let model = format!("macos,tier={tier},interrupts={interrupts}");
+            add(
+                format!("macOS with latency tier {tier}"),
+                None,
+                &model,
+                TIER,
+                &[],
+                Method::Nanosleep,
+            );
+        }
+    }
+    all
+}
+
+impl Candidate {
+    /// Whether both are of one rule, as far as a log shows: of one name, or ticks of one length.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        self.rule == other.rule || (self.grid_ns.is_some() && self.grid_ns == other.grid_ns)
+    }
+
+    /// How late each of these waits would be, in nanoseconds, if waking up cost [`WAKE_NS`]; `None` if the
+    /// model cannot wait so.
+    pub(super) fn overshoots(&self, asked_ns: &[u64]) -> Option<Vec<i64>> {
+        let model = Model::parse(&self.model).ok()?;
+        let mut ops = self.setup.clone();
+        // The first begins wherever the computer is.
+        ops.extend([Op::nap(self.method, Nanos::from_ms(5)), Op::Record]);
+        for (i, ns) in asked_ns.iter().enumerate() {
+            if self.work_ns > 0 {
+                ops.push(Op::Work(Nanos::new(self.work_ns(i as u64))));
+            }
+            ops.push(Op::nap(self.method, Nanos::new(*ns)));
+        }
+        let mut machine = SimMachine::new(model, 1);
+        let mut seen = machine.run(&Program::from(ops)).ok()?;
+        let section: Section = seen.threads.first_mut()?.sections.pop()?;
+        let late = section
+            .samples
+            .iter()
+            .map(|sample| sample.outcome.late.as_ns());
+        let late: Vec<i64> = late.collect();
+        (late.len() == asked_ns.len()).then_some(late)
+    }
+
+    /// The work before a wait: multiples of the golden ratio leave no length out.
+    fn work_ns(&self, i: u64) -> u64 {
+        const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+        (self.work_ns * ((i + 1).wrapping_mul(GOLDEN) >> 32)) >> 32
+    }
+}

@@ -1,0 +1,268 @@
+//! How well a rule describes waits, and how well they are described without one.
+
+use std::collections::BTreeSet;
+
+use super::Waits;
+use super::candidates::WAKE_NS;
+
+/// Some of the waits of a log: what they asked for, and how late they were.
+#[derive(Clone, Debug)]
+pub(super) struct Observed {
+    pub(super) asked: Vec<u64>,
+    pub(super) late: Vec<i64>,
+}
+
+impl Observed {
+    /// The first waits of a log.
+    pub(super) fn of(waits: &Waits, most: usize) -> Self {
+        let asked: Vec<u64> = waits.asked_ns.iter().copied().take(most).collect();
+        let late = waits
+            .got_ns
+            .iter()
+            .zip(&asked)
+            .map(|(got, asked)| *got as i64 - *asked as i64);
+        Self {
+            late: late.collect(),
+            asked,
+        }
+    }
+
+    /// The length that is asked for most often.
+    pub(super) fn usual_asked(&self) -> u64 {
+        let mut sorted = self.asked.clone();
+        sorted.sort_unstable();
+        let runs = sorted.chunk_by(|a, b| a == b);
+        runs.max_by_key(|run| run.len()).map_or(0, |run| run[0])
+    }
+
+    /// How far each wait is from the nearest prediction for its length.
+    pub(super) fn residuals<'r>(&'r self, predicted: &'r [i64]) -> impl Iterator<Item = i64> + 'r {
+        let groups = Groups::of(self, predicted);
+        (0..self.late.len()).map(move |i| {
+            let late = self.late[i];
+            let atoms = groups
+                .atoms(i)
+                .iter()
+                .map(|atom| late - atom.least_ns - (late - atom.least_ns).clamp(0, atom.width_ns));
+            atoms.min_by_key(|off| off.abs()).unwrap_or(0)
+        })
+    }
+}
+
+/// A rule with the cost of waking up that fits best.
+#[derive(Clone, Debug)]
+pub(super) struct Fit {
+    /// In nats, less what the fitted parameters cost.
+    pub(super) log_likelihood: f64,
+    /// What waking up costs at the least.
+    pub(super) wake_ns: f64,
+    /// How late each wait would be, waking up included.
+    pub(super) predicted: Vec<i64>,
+    /// The share of the waits that lie near what is predicted.
+    pub(super) near: f64,
+    /// How many different delays the rule predicts, to 0.1 ms.
+    pub(super) delays: usize,
+    /// The share that lies within [`NEAR_NS`].
+    pub(super) very_near: f64,
+}
+
+/// What waking up may cost at the least, and how that may be spread, in nanoseconds. A timer slack is not
+/// told from a computer that takes as long to wake up, so longer ones are not thought of.
+const WAKE_MOST: f64 = 45_000.0;
+const SPREADS: [f64; 6] = [2e3, 6e3, 18e3, 55e3, 170e3, 500e3];
+
+/// A tick that makes waits late by less than this shows nothing that waking up would not.
+const SHOWS_NS: i64 = 150_000;
+
+/// So far from a prediction a wait lies near it.
+pub(super) const NEAR_NS: i64 = 100_000;
+
+/// The shares of waits that something else made late.
+const OUTLIERS: [f64; 3] = [0.01, 0.05, 0.15];
+
+/// The predictions for the waits of each length, few enough to be held against each wait.
+struct Groups {
+    /// Of each wait, its group.
+    of: Vec<usize>,
+    /// Of each group, the delays that it can have.
+    atoms: Vec<Vec<Atom>>,
+}
+
+impl Groups {
+    fn of(observed: &Observed, predicted: &[i64]) -> Self {
+        let mut lengths = observed.asked.clone();
+        lengths.sort_unstable();
+        lengths.dedup();
+        let of: Vec<usize> = observed
+            .asked
+            .iter()
+            .map(|length| lengths.partition_point(|it| it < length))
+            .collect();
+        let mut all = vec![Vec::new(); lengths.len()];
+        for (group, late) in of.iter().zip(predicted) {
+            all[*group].push(*late);
+        }
+        Self {
+            of,
+            atoms: all.into_iter().map(atoms).collect(),
+        }
+    }
+
+    fn atoms(&self, wait: usize) -> &[Atom] {
+        &self.atoms[self.of[wait]]
+    }
+}
+
+/// Delays that are close to each other.
+#[derive(Clone, Copy, Debug)]
+struct Atom {
+    /// The least of them.
+    least_ns: i64,
+    /// How much greater the greatest is.
+    width_ns: i64,
+    /// Their share of all.
+    share: f64,
+}
+
+/// Delays within 2 us of each other as one; at most 32.
+fn atoms(mut delays: Vec<i64>) -> Vec<Atom> {
+    delays.sort_unstable();
+    let n = delays.len() as f64;
+    let close = delays.chunk_by(|a, b| b - a <= 2_000);
+    let whole: Vec<&[i64]> = match close.clone().count() {
+        ..=32 => close.collect(),
+        _ => delays.chunks(delays.len().div_ceil(32)).collect(),
+    };
+    let atom = |some: &[i64]| Atom {
+        least_ns: some[0],
+        width_ns: some[some.len() - 1] - some[0],
+        share: some.len() as f64 / n,
+    };
+    whole.into_iter().map(atom).collect()
+}
+
+/// The density of a cost of waking up: sharp to the left, where it is least, and with a tail to the right.
+fn cost(ns: f64, spread: f64) -> f64 {
+    let left = (spread / 6.0).max(500.0);
+    let width = if ns < 0.0 { -ns / left } else { ns / spread };
+    (-width).exp() / (left + spread)
+}
+
+/// The rule with what waking up costs fitted; `None` where most waits are nowhere near it.
+pub(super) fn fit(observed: &Observed, predicted: &[i64], is_tick: bool) -> Option<Fit> {
+    let shows = predicted.iter().filter(|late| **late > SHOWS_NS).count();
+    if is_tick && shows * 5 < predicted.len() {
+        return None;
+    }
+    let groups = Groups::of(observed, predicted);
+    let n = observed.late.len();
+    // The next prediction before each wait, as waking up takes time.
+    let off = |i: usize| {
+        let late = observed.late[i];
+        let below = groups
+            .atoms(i)
+            .iter()
+            .map(|atom| (late - atom.least_ns) as f64);
+        below
+            .filter(|off| *off >= -1.5 * WAKE_NS as f64)
+            .fold(f64::INFINITY, f64::min)
+    };
+    let mut offs: Vec<f64> = (0..n).map(off).filter(|off| *off < 1e6).collect();
+    if offs.len() * 10 < n * 7 {
+        return None;
+    }
+    offs.sort_by(f64::total_cmp);
+    let ends = observed
+        .late
+        .iter()
+        .fold((i64::MAX, i64::MIN), |(min, max), late| {
+            (min.min(*late), max.max(*late))
+        });
+    let elsewhere = 1.0 / ((ends.1 - ends.0) as f64 + 1e6);
+    let wakes = |ranks: &[usize]| -> Vec<f64> {
+        let of = ranks.iter().map(|rank| offs[(offs.len() - 1) * rank / 100]);
+        of.filter(|wake| *wake <= WAKE_MOST - WAKE_NS as f64)
+            .collect()
+    };
+    let of = |wake: f64, spread: f64| {
+        let density = |i: usize| -> f64 {
+            let late = observed.late[i] as f64 - wake;
+            let atoms = groups.atoms(i).iter();
+            atoms
+                .map(|atom| {
+                    atom.share
+                        * cost(
+                            late - atom.least_ns as f64,
+                            spread.max(atom.width_ns as f64),
+                        )
+                })
+                .sum()
+        };
+        let densities: Vec<f64> = (0..n).map(density).collect();
+        let with = |outliers: f64| -> f64 {
+            let of = |density: &f64| (density * (1.0 - outliers) + elsewhere * outliers).ln();
+            densities.iter().map(of).sum()
+        };
+        OUTLIERS
+            .into_iter()
+            .map(with)
+            .fold(f64::NEG_INFINITY, f64::max)
+    };
+    let best = wakes(&[1, 5, 15, 40])
+        .into_iter()
+        .flat_map(|wake| SPREADS.map(|spread| (of(wake, spread), wake)))
+        .max_by(|(one, _), (other, _)| one.total_cmp(other));
+    let (log_likelihood, wake_ns) = best?;
+    let predicted: Vec<i64> = predicted.iter().map(|ns| ns + wake_ns as i64).collect();
+    let median = {
+        let mut sorted = predicted.clone();
+        sorted.sort_unstable();
+        sorted[n / 2]
+    };
+    // What a rule adds may be as little as waking up varies by; if it is more, it need not be met as closely.
+    let near_ns = if median > 2 * NEAR_NS {
+        2 * NEAR_NS
+    } else {
+        NEAR_NS
+    };
+    let near_within = |most: i64| {
+        let near = observed
+            .residuals(&predicted)
+            .filter(|off| off.abs() <= most)
+            .count();
+        near as f64 / n as f64
+    };
+    Some(Fit {
+        // Three parameters.
+        log_likelihood: log_likelihood - 1.5 * (n as f64).ln(),
+        wake_ns: wake_ns + WAKE_NS as f64,
+        near: near_within(near_ns),
+        delays: {
+            let delays = predicted.iter().map(|late| late / NEAR_NS);
+            delays.collect::<BTreeSet<i64>>().len()
+        },
+        very_near: near_within(NEAR_NS),
+        predicted,
+    })
+}
+
+/// How well the waits are described without a rule: by a histogram of their lateness with bins of as
+/// many waits each.
+pub(super) fn without_rule(observed: &Observed) -> f64 {
+    let mut late = observed.late.clone();
+    late.sort_unstable();
+    let n = late.len();
+    let of = |bins: usize| {
+        let each = n.div_ceil(bins).max(4);
+        let parts = late.chunks(each).map(|bin| {
+            let width = (bin[bin.len() - 1] - bin[0]).max(1_000) as f64;
+            bin.len() as f64 * (bin.len() as f64 / n as f64 / width).ln()
+        });
+        let count = n.div_ceil(each) as f64;
+        parts.sum::<f64>() - count * (n as f64).ln() * 0.5
+    };
+    [4, 8, 12, 16, 24, 32]
+        .into_iter()
+        .map(of)
+        .fold(f64::NEG_INFINITY, f64::max)
+}

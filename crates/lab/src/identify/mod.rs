@@ -1,0 +1,265 @@
+//! Which timer rule made a log of waits.
+//!
+//! - [`grid`] looks whether all waits end on ticks;
+//! - [`candidates`] lists the rules: models of the simulator with parameters, which run the very waits of
+//!   the log and so predict how late each is;
+//! - [`likelihood`] fits what waking up cost and holds each rule against a description that needs none;
+//! - [`stalls`] looks at waits that were much later than the others: a quota and a busy CPU let them
+//!   go on a grid of their own.
+//!
+//! A rule is named only if it fits, if no other rule fits about as well, and if the log has more than a
+//! single length that any constant delay could have made.
+
+mod candidates;
+mod frames;
+mod grid;
+mod likelihood;
+mod stalls;
+
+use punctual_core::Nanos;
+use punctual_record::{Identity, IdentityCandidate, IdentityOutcome};
+
+use candidates::Candidate;
+use likelihood::{Fit, Observed};
+
+/// Waits of a log, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Waits {
+    /// The length that each asked for, in nanoseconds; empty for frames, of which nobody knows it.
+    pub asked_ns: Vec<u64>,
+    /// The length that each took, in nanoseconds.
+    pub got_ns: Vec<u64>,
+    /// When each ended, in nanoseconds from any instant; empty if the log does not say it.
+    pub ended_ns: Vec<u64>,
+}
+
+/// No rule is named by fewer waits.
+const FEWEST: usize = 40;
+
+/// More waits than that tell no more.
+const MOST: usize = 250;
+
+/// A rule fits if it describes the waits at most this much worse than a description without a rule, in
+/// nats per wait. Calibrated on logs that simulated models made (docs/importing.md).
+const FITS: f64 = 0.25;
+
+/// Another rule must fit worse than the best one by this much over all waits, in nats.
+const APART: f64 = 8.0;
+
+/// The usual tick of Windows is so much likelier beforehand than any other rule, in nats: it is what computers
+/// have that nobody has told otherwise.
+const USUAL: f64 = 2.0 * APART;
+
+/// A wait so much later than usual is a stall. Of more of them than this share, only their times would tell what
+/// made them.
+const STALL_NS: i64 = 700_000;
+const STALLS: f64 = 0.02;
+
+/// So many of the waits of a rule that is named lie near what it predicts; fewer do where the rule describes
+/// their distribution so much better than any without a rule.
+const NEAR: f64 = 0.93;
+const MUCH_BETTER: f64 = -0.3;
+
+/// The tick that most computers with Windows have when nobody asks for another. A shorter one is not
+/// named for a single delay, which a constant of any kind makes too, nor if it is below 2 ms, where waking
+/// up varies as much.
+const USUAL_TICK_NS: u64 = 15_625_000;
+const SHORTEST_TICK_NS: u64 = 2_000_000;
+
+/// Which rule made these waits.
+pub fn identify(waits: &Waits) -> Identity {
+    if waits.got_ns.len() < FEWEST {
+        return cannot_tell(
+            format!(
+                "The log has {} waits, and it takes {FEWEST} to tell a rule.",
+                waits.got_ns.len()
+            ),
+            "A longer log would decide.",
+        );
+    }
+    if waits.asked_ns.len() != waits.got_ns.len() {
+        return frames::identify(&waits.got_ns);
+    }
+    let by_ends = grid::identify(waits).or_else(|| stalls::identify(waits));
+    by_ends.unwrap_or_else(|| by_likelihood(waits))
+}
+
+fn by_likelihood(waits: &Waits) -> Identity {
+    let observed = Observed::of(waits, MOST);
+    let all = candidates::all();
+    let fitted = all.iter().filter_map(|candidate| {
+        let predicted = candidate.overshoots(&observed.asked)?;
+        let mut fit = likelihood::fit(&observed, &predicted, candidate.grid_ns.is_some())?;
+        fit.log_likelihood += if candidate.grid_ns == Some(USUAL_TICK_NS) {
+            USUAL
+        } else {
+            0.0
+        };
+        Some((candidate, fit))
+    });
+    let mut fitted: Vec<(&Candidate, Fit)> = fitted.collect();
+    fitted.sort_by(|(_, one), (_, other)| other.log_likelihood.total_cmp(&one.log_likelihood));
+    let free = likelihood::without_rule(&observed);
+    let n = observed.late.len() as f64;
+    let misfit = |fit: &Fit| (free - fit.log_likelihood) / n;
+    let candidates = grouped(&fitted, misfit);
+    let Some((best, fit)) = fitted.first() else {
+        return Identity {
+            outcome: IdentityOutcome::NoneFits,
+            evidence: vec![none_reaches(&observed)],
+            further: OTHER_LENGTHS.to_owned(),
+            ..Identity::default()
+        };
+    };
+    let rival = fitted
+        .iter()
+        .find(|(candidate, _)| !candidate.is_like(best));
+    let told_apart =
+        rival.is_none_or(|(_, rival)| fit.log_likelihood - rival.log_likelihood >= APART);
+    let outcome = match (
+        misfit(fit) <= FITS,
+        told_apart && is_evidence(best, fit, misfit(fit)) && !has_stalls(best, waits),
+    ) {
+        (false, _) => IdentityOutcome::NoneFits,
+        (true, true) => IdentityOutcome::Named,
+        (true, false) => IdentityOutcome::CannotTell,
+    };
+    let mut evidence = vec![match outcome {
+        IdentityOutcome::NoneFits => none_reaches(&observed),
+        _ => near(best, fit),
+    }];
+    evidence.extend(rival.map(|(rival, other)| match told_apart {
+        true => format!("Not {}: {}.", rival.rule, would_be(&observed, fit, other)),
+        false => format!("{} fits about as well.", capital(&rival.rule)),
+    }));
+    if outcome == IdentityOutcome::CannotTell && told_apart {
+        evidence.push(
+            "That is not enough: a constant delay, or other load, could make the same.".to_owned(),
+        );
+    }
+    Identity {
+        rule: (outcome == IdentityOutcome::Named)
+            .then(|| best.grid_ns.map_or_else(|| best.rule.clone(), grid::name)),
+        outcome,
+        evidence,
+        further: match outcome {
+            IdentityOutcome::Named => best.remedy.to_owned(),
+            _ => OTHER_LENGTHS.to_owned(),
+        },
+        predicted_late_ns: fit.predicted.clone(),
+        candidates,
+    }
+}
+
+/// Whether too many waits are so late that a rule which makes all alike explains only the others.
+fn has_stalls(candidate: &Candidate, waits: &Waits) -> bool {
+    let late = waits
+        .got_ns
+        .iter()
+        .zip(&waits.asked_ns)
+        .map(|(got, asked)| *got as i64 - *asked as i64);
+    let mut late: Vec<i64> = late.collect();
+    late.sort_unstable();
+    let usual = late.get(late.len() / 4).copied().unwrap_or(0);
+    let stalls = late.len() - late.partition_point(|late| *late <= usual + STALL_NS);
+    candidate.is_constant && stalls as f64 > STALLS * late.len() as f64
+}
+
+/// Whether a rule that fits, and is the only one, explains the waits.
+fn is_evidence(candidate: &Candidate, fit: &Fit, misfit: f64) -> bool {
+    let is_much_better = misfit < MUCH_BETTER && !candidate.is_constant;
+    let shows = match candidate.grid_ns {
+        Some(USUAL_TICK_NS) | None => true,
+        Some(tick) => tick >= SHORTEST_TICK_NS && fit.delays > 1,
+    };
+    shows && (fit.near >= NEAR || is_much_better)
+}
+
+/// What would tell more.
+const OTHER_LENGTHS: &str = "Waits of several lengths, such as 1, 3 and 10 ms, or the time at which each ended, would tell rules apart.";
+
+fn cannot_tell(why: String, further: &str) -> Identity {
+    Identity {
+        evidence: vec![why],
+        further: further.to_owned(),
+        ..Identity::default()
+    }
+}
+
+/// Each rule once, with the models that predict it, as far as they are close.
+fn grouped(fitted: &[(&Candidate, Fit)], misfit: impl Fn(&Fit) -> f64) -> Vec<IdentityCandidate> {
+    const LISTED: usize = 5;
+    let mut groups: Vec<IdentityCandidate> = Vec::new();
+    for (candidate, fit) in fitted {
+        let misfit_nats = misfit(fit);
+        match groups.iter_mut().find(|group| group.rule == candidate.rule) {
+            Some(group)
+                if misfit_nats < group.misfit_nats + 0.05
+                    && !group.models.contains(&candidate.model) =>
+            {
+                group.models.push(candidate.model.clone());
+            }
+            Some(_) => {}
+            None => groups.push(IdentityCandidate {
+                rule: candidate.rule.clone(),
+                models: vec![candidate.model.clone()],
+                misfit_nats,
+            }),
+        }
+    }
+    groups.truncate(LISTED);
+    groups
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}
+
+/// `97 % lie within 0.1 ms of what it predicts`.
+fn near(candidate: &Candidate, fit: &Fit) -> String {
+    let share = fit.very_near * 100.0;
+    format!(
+        "{share:.0} % lie within {} of what {} predicts, with {} for waking up.",
+        Nanos::new(likelihood::NEAR_NS.unsigned_abs()),
+        candidate.rule,
+        Nanos::from_us((fit.wake_ns.max(0.0) / 1e3).round() as u64)
+    )
+}
+
+fn none_reaches(observed: &Observed) -> String {
+    let mut late = observed.late.clone();
+    late.sort_unstable();
+    let rank = |of: usize| Nanos::new(late[(late.len() - 1) * of / 100].max(0) as u64);
+    format!(
+        "No rule predicts lateness from {} to {} as these waits have it, from the 10th to the 90th percentile.",
+        rank(10),
+        rank(90)
+    )
+}
+
+/// What another rule would have made of the most frequent length.
+fn would_be(observed: &Observed, best: &Fit, other: &Fit) -> String {
+    let asked = observed.usual_asked();
+    let of = |fit: &Fit| {
+        let waits = observed
+            .asked
+            .iter()
+            .zip(&fit.predicted)
+            .filter(|(length, _)| **length == asked);
+        let mut late: Vec<i64> = waits.map(|(_, late)| *late).collect();
+        late.sort_unstable();
+        let median = late.get(late.len() / 2).copied().unwrap_or(0);
+        Nanos::from_us(asked.saturating_add_signed(median) / 1_000)
+    };
+    let (other, best) = (of(other), of(best));
+    match other.as_ns().abs_diff(best.as_ns()) < 50_000 {
+        true => "it would spread them otherwise, or few computers have it".to_owned(),
+        false => format!(
+            "a wait of {} would take {other} in the median and not {best}",
+            Nanos::new(asked)
+        ),
+    }
+}
