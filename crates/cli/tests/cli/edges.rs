@@ -19,6 +19,7 @@ const PURE: [&str; 8] = [
     "program",
     "record",
     "report",
+    "rules",
     "sim",
     "zero/pool",
     "zero/sim",
