@@ -111,7 +111,7 @@ impl Values<'_> {
         count.ok_or_else(|| format!("`{key}={text}` is no whole number from {min} to {max}"))
     }
 
-    /// What one of some words stands for.
+    /// The meaning of one of some words.
     pub(crate) fn choice<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Result<T, String> {
         let text = self.text(key)?;
         let found = words.iter().find(|(word, _)| *word == text);

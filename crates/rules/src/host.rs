@@ -66,8 +66,8 @@ impl Host {
         self.rule.set(THREAD, PROCESS, setting, now)
     }
 
-    /// When a wait ends that begins at `now` with one of the rule's [methods](Rule::methods) and asks
-    /// to end at `due`, as long as nothing but its timer ends it. Never before `now`.
+    /// The end of a wait that begins at `now` with one of the rule's [methods](Rule::methods) and asks
+    /// to end at `due`. Only its timer ends it, and never before `now`.
     ///
     /// An event may end it sooner: the host need not say so. Chance, where a rule has any, is drawn as
     /// if its timer had ended it.
@@ -82,7 +82,7 @@ impl Host {
         };
         self.rule.arm(&request, &mut self.random);
         while let Some((at, cpu)) = self.rule.next_interrupt() {
-            // What is due at once has an interrupt as soon as it is armed.
+            // A timer that is due at once has its interrupt as it is armed.
             let at = at.max(now);
             self.rule
                 .interrupt(cpu, at, &mut self.random, &mut self.expired);

@@ -1,8 +1,8 @@
 //! Timer rules of operating systems: when a blocked thread wakes. One rule per file.
 //!
-//! Nothing here knows what time it is. The simulator hosts a [`Rule`] in virtual time, and another
-//! program can host one on a real clock: a [`Description`] builds it, the host tells it which
-//! threads there are and what they ask for, and it answers when each wait ends.
+//! Nothing here reads a clock. The simulator hosts a [`Rule`] in virtual time, and another program can
+//! host one on a real clock. A [`Description`] builds a rule. Its host names the threads and their
+//! requests, and the rule answers when each wait ends. [`Host`] does that for a single thread.
 //!
 //! | rule | what it is | evidence |
 //! |---|---|---|

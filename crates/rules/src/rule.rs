@@ -68,7 +68,7 @@ pub trait Rule: std::fmt::Debug + Send {
         false
     }
 
-    /// What the nap that `request` asks for takes of the CPU, from entering the
+    /// The CPU time of the nap that `request` asks for, from entering the
     /// call to leaving it; `None` if this rule knows no better than the model,
     /// for which all naps cost the same.
     fn cpu_of(&self, _request: &Request) -> Option<Time> {

@@ -2,8 +2,8 @@
 
 use std::num::NonZero;
 
-/// Things that each have a number, in memory that is proportional to the most of them that there were
-/// at once: numbers may grow, up to 2^32 - 2.
+/// Things that each have a number, up to 2^32 - 2. The memory is proportional to the most things that
+/// there were at once, whatever their numbers.
 ///
 /// Open addressing with at most half of the places taken. Numbers in a row, as those of threads, lie
 /// apart from each other by the golden ratio (D. Knuth, "The Art of Computer Programming", volume 3,
@@ -78,7 +78,7 @@ impl<T> Table<T> {
         let mut hole = self.find(key(number));
         let (_, thing) = self.places.get_mut(hole)?.take()?;
         self.len -= 1;
-        // Those behind it that would not be found across the hole move up.
+        // Things behind it that would not be found across the hole move up.
         let mut at = hole;
         loop {
             at = self.behind(at);

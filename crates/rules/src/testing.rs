@@ -21,7 +21,7 @@ const MACOS: &str = "tier=1 idle_level=0 interrupts=250 app_nap=deep nap_look=5s
 const WINDOWS: &str = "interval=15.625ms finest=500us base=tick hardware=exact cycles=nearest cap=500us \
                        slip=0 class=expiry global=0 expiry=owner hires_late=5us";
 
-/// What that describes.
+/// The rule that this text describes.
 pub(crate) fn described(model: &str, given: &str) -> Description {
     text(model, given).parse().expect("a rule")
 }

@@ -32,8 +32,8 @@ const MODELS: [(&str, Method); 5] = [
 /// How many are there at once.
 const AT_ONCE: usize = 50;
 
-/// Threads `from` to `to` of a process each, whose numbers nobody uses again: each sets what it can, and
-/// waits, some of them in vain.
+/// Threads `from` to `to`, of a process each, whose numbers are not used again. Each sets what it can, and
+/// waits; some are disarmed.
 fn come_and_go(rule: &mut dyn Rule, method: Method, from: usize, to: usize) {
     let mut random = Random::new(1);
     let mut expired = Vec::with_capacity(AT_ONCE);

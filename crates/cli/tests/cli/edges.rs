@@ -13,12 +13,13 @@ use serde_json::Value;
 const UNSAFE: [&str; 5] = ["capi", "explorer", "os", "sys", "zero/memory"];
 
 /// The crates that never touch the operating system.
-const PURE: [&str; 8] = [
+const PURE: [&str; 9] = [
     "core",
     "import",
     "program",
     "record",
     "report",
+    "rules",
     "sim",
     "zero/pool",
     "zero/sim",

@@ -2,7 +2,7 @@ use punctual_core::Nanos;
 
 use crate::description::Values;
 
-/// What the timers of a Mac depend on besides its threads.
+/// The parameters of the timers of a Mac.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The latency tier of an ordinary thread, from 0 to 5, if it has one.
@@ -11,7 +11,7 @@ pub struct Options {
     pub idle_level: u64,
     /// Interrupts of a CPU by others, a second on average; up to 100000.
     pub interrupts: u64,
-    /// The timers of processes that nobody sees or hears.
+    /// The timers of processes that are neither visible nor audible.
     pub app_nap: AppNap,
     /// How often something looks at those timers on average; zero stands for never.
     pub nap_look: Nanos,

@@ -8,7 +8,7 @@ use crate::description::Values;
 /// The generation of a Windows, its hardware, and what is not known for sure of its rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// What this generation does differently.
+    /// The generation.
     pub generation: &'static Generation,
     /// The timer interval without any request; not zero.
     pub interval: Nanos,
@@ -16,7 +16,7 @@ pub struct Options {
     pub finest: Nanos,
     /// Whether a length counts from the call, and not from the last tick before it.
     pub counts_from_call: bool,
-    /// What counts the time between two ticks.
+    /// The counter of the time between two ticks.
     pub hardware: Hardware,
     /// How many ticks go into a default scan.
     pub cycles: Cycles,

@@ -244,7 +244,7 @@ impl Parameters {
         }
     }
 
-    /// What `key` is set to, as the user would type it; `None` if there is no such parameter.
+    /// The value of `key`, as the user would type it; `None` if there is no such parameter.
     pub(super) fn text(&self, key: &str) -> Option<String> {
         let found = self.0.iter().find(|(p, _)| p.key == key);
         found.map(|(_, value)| value.to_string())

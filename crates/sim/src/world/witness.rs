@@ -13,7 +13,7 @@ use punctual_rules::{
 use super::{Limits, World};
 use crate::model::Model;
 
-/// What the world asked of a rule, and when its waits ended.
+/// A call of the world to its rule, or the end of a wait.
 #[derive(Clone, Copy, Debug)]
 enum Seen {
     Set(Setting, Time),
@@ -83,8 +83,8 @@ impl Rule for Witness {
     }
 }
 
-/// What is seen of a thread of this model that sets something, and waits for many lengths with some
-/// work in between.
+/// The calls of one thread of this model. It sets something, and waits for many lengths with some work
+/// in between.
 fn seen(model: &Model, setting: Option<Setting>, methods: &[Method]) -> Vec<Seen> {
     let mut ops: Vec<Op> = setting.map(Op::Set).into_iter().collect();
     for us in [1, 700, 1_000, 5_300, 16_000, 20_001, 130_000] {
