@@ -259,7 +259,7 @@ impl Matrix {
         let numberings = [Numbering::SiblingsLast, Numbering::SiblingsTogether];
         let pairs = numberings.into_iter().map(paired).find(are_pairs);
         pairs
-            .filter(|_| self.cpus > 2 && self.cpus % 2 == 0)
+            .filter(|_| self.cpus > 2 && self.cpus.is_multiple_of(2))
             .unwrap_or(Topology::of_cores(self.cpus))
     }
 
