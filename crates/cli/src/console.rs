@@ -1,11 +1,12 @@
 //! The output for the user: results on standard output, all else on standard error.
 
 use std::fmt::Display;
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use punctual_record::{visible, visible_lines};
+use punctual_report::prose;
 
 use crate::stop;
 
@@ -23,8 +24,24 @@ pub(crate) fn columns() -> Option<usize> {
 
 /// See [`say!`].
 pub(crate) fn tell(line: impl Display) {
-    let line = format!("{}\n", visible(&line.to_string()));
-    let _ = write(std::io::stderr().lock(), &line);
+    let stderr = std::io::stderr();
+    let columns = if stderr.is_terminal() {
+        columns()
+    } else {
+        None
+    };
+    let told = told(&visible(&line.to_string()), columns);
+    let _ = write(stderr.lock(), &told);
+}
+
+/// A line, broken between words where a terminal has no room for it.
+fn told(line: &str, columns: Option<usize>) -> String {
+    match columns {
+        Some(columns) if prose::width(line) > columns => {
+            prose::lines(line, columns).join("\n") + "\n"
+        }
+        _ => format!("{line}\n"),
+    }
 }
 
 /// Whether standard output belongs to an output that is called `-`.
@@ -86,5 +103,19 @@ pub(crate) fn write(mut out: impl Write, text: &str) -> std::io::Result<bool> {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
         written => written.map(|()| true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_is_broken_between_words_on_a_terminal_only() {
+        let line = "watching clock_nanosleep every 1 ms  on CPU 1";
+        assert_eq!(told(line, None), format!("{line}\n"));
+        assert_eq!(told(line, Some(80)), format!("{line}\n"));
+        let broken = told(line, Some(24));
+        assert_eq!(broken, "watching clock_nanosleep\nevery 1 ms on CPU 1\n");
     }
 }

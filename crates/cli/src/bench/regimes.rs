@@ -44,6 +44,7 @@ pub(super) fn run(bench: &BenchArgs, args: &RegimesArgs) -> Result<Done> {
     let mut output = bench.output.clone();
     output.json = args.resume.clone().or(output.json);
     let outputs = Outputs::new(&output)?;
+    host::refuse_a_faked_clock()?;
     let stop = stop::on_ctrl_c()?;
     let mut run = match args.resume.as_deref().filter(|file| file.exists()) {
         Some(file) => resumed(file, &plan)?,

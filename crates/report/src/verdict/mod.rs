@@ -77,8 +77,10 @@ pub(crate) fn of_run<R: RunRow>(run: &Run<R>, mut verdict: Verdict) -> Verdict {
         .extend(evidence.iter().take(MODELS).cloned());
     if evidence.len() > MODELS {
         let more = evidence.len() - MODELS;
-        let more = format!("On what {more} more models rest: --full.");
-        verdict.sentences.push(more);
+        verdict.sentences.push(match more {
+            1 => "On what one more model rests: --full.".to_owned(),
+            _ => format!("On what {more} more models rest: --full."),
+        });
     }
     if let Some((first, others)) = run.warnings.split_first() {
         let n = others.len();
