@@ -33,7 +33,7 @@ enum Question {
     Pools(Pools),
     /// An article in one sentence.
     Answer { article: String },
-    /// What comes out of a claim of an article.
+    /// The outcome of a claim of an article.
     Claim(ClaimOf),
     /// A line of `punctual zero simulate article`.
     Line { line: usize },
