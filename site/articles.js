@@ -1,6 +1,6 @@
-// The pages of the articles that punctual began with: pictures, then each claim with what comes out of it here.
+// The pages of the articles that punctual began with: pictures, then each claim with its outcome.
 
-/** What comes out, without the digits that say nothing. */
+/** An outcome without the digits that say nothing. */
 const brief = (text) => text.replace(/\d+\.\d{4,}/g, (digits) => String(Number(Number(digits).toFixed(3))))
   .replace(/\b([\d.]+) to \1(?= )/g, '$1').replaceAll(' /s', '/s');
 

@@ -277,7 +277,7 @@ function drawPlot(place, { label, height, x, y, series }) {
   series.forEach(({ line, marks }, i) => {
     const path = (line ?? []).map(([x, y], n) => `${n ? 'L' : 'M'}${atX(x).toFixed(1)} ${atY(y).toFixed(1)}`).join('');
     if (path) drawing.append(svg('path', { class: 'series', d: path, fill: 'none', stroke: COLOURS[i], 'stroke-width': 2, 'stroke-dasharray': DASHES[i % 4] }));
-    // Of those at one place one is drawn.
+    // One mark stands for all at the same place.
     const places = new Set((marks ?? []).map(([x, y]) => MARKS[i % 4](Math.round(atX(x)), Math.round(atY(y)))));
     if (places.size) drawing.append(svg('path', { class: 'series', d: [...places].join(''), fill: COLOURS[i], 'fill-opacity': 0.7 }));
   });

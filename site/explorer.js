@@ -94,7 +94,7 @@ function address() {
   return new URLSearchParams(location.hash.slice(1));
 }
 
-/** Articles come first; what names a story of the simulator asks for that. */
+/** The page that an address asks for: the articles, unless it names another or a story. */
 function pageAsked(asked) {
   const page = asked.get('page') ?? (asked.has('story') ? 'timers' : PAGES[0]);
   return PAGES.includes(page) ? page : PAGES[0];
@@ -340,7 +340,7 @@ function folded(name, whole) {
   return el('details', {}, el('summary', {}, name), whole);
 }
 
-/** Where phases are numbered, as those of change-interval are, the sleeps by that number. */
+/** Draws the sleeps by phase if phases are numbered, as those of change-interval are. */
 function drawPhases() {
   if (!shown || at('timers').hidden) return;
   const series = shown.runs.flatMap(sleepsByNumber);

@@ -1,6 +1,6 @@
 // The pictures of the articles: what each asks the simulator, draws of the answers so far, and has as a table.
 
-/** Of numbers the one in the middle. */
+/** The median. */
 function middle(numbers) {
   const sorted = [...numbers].sort((a, b) => a - b);
   return sorted[Math.floor((sorted.length - 1) / 2)];
@@ -8,10 +8,10 @@ function middle(numbers) {
 
 const WAYS = { system: 'system sleep', spin: 'spin loop', precise: 'preciseSleep', timer: 'timerSleep' };
 
-/** Of the rows of a figure those of each way of waiting. */
+/** The rows of a figure, a list for each way of waiting. */
 const byWay = (rows, figure) => Object.keys(WAYS).map((way) => rows.filter((row) => row.figure === figure && row.subject === way));
 
-/** Of a Run whose phases begin with a number, as `7 ms asked`, the sleeps by that number: of each thread on each model. */
+/** The sleeps of a Run whose phases begin with a number, as `7 ms asked`: by that number, for each thread on each model. */
 function sleepsByNumber({ results, scenario }) {
   const numbers = new Map(scenario.phases.map(({ name }) => [name, Number.parseFloat(name)]));
   if (numbers.size < 5 || [...numbers.values()].some(Number.isNaN)) return [];
@@ -37,7 +37,7 @@ function drawByNumber(place, series, { label, height, x, y }) {
 
 const changeInterval = {
   title: 'How long Sleep(1) takes while another program asks for 1 to 15 ms',
-  caption: 'A mark is a length that sleeps had, in four seconds for each interval; lines go through the medians. Up to Windows 10 1909 a sleep follows whatever any program asks for. Since 2004 it does not, below 9 ms.',
+  caption: 'Each mark is a length that sleeps had, in four seconds for each interval; lines go through the medians. Up to Windows 10 1909 a sleep follows whatever any program asks for. Since 2004 it does not, below 9 ms.',
   height: 340,
   answers: [],
   questions: () => [{ ask: 'simulate', scenario: 'change-interval', seed: 1 }],
@@ -115,7 +115,7 @@ const figureRows = () => frames.answers[0]?.rows ?? [];
 
 const frames = {
   title: 'Frames of a loop at 60 Hz',
-  caption: 'A mark is a frame; the time of one is 16.67 ms. The sleep of the system ends too late for each of them.',
+  caption: 'Each mark is a frame, which should take 16.67 ms. The sleep of the system ends too late for each of them.',
   height: 280,
   answers: [],
   questions: () => [{ ask: 'figures' }],

@@ -1,4 +1,4 @@
-//! The articles that punctual began with: their claims, what comes out, and what the pictures show.
+//! The articles that punctual began with: their claims, the outcomes, and the data of the pictures.
 
 use std::sync::OnceLock;
 
@@ -45,7 +45,7 @@ const ANSWERS: [(&str, &str); 4] = [
     ),
 ];
 
-/// What claims are held against, which is read once.
+/// The validation rows, read once.
 struct Rows {
     waits: Vec<Row>,
     pools: Validation,
@@ -138,13 +138,13 @@ fn held_by(article: &'static Article, of: &str) -> Result<&'static Claim, String
     found.ok_or_else(|| format!("no claim is held by {of}"))
 }
 
-/// What stands before the next braces, in them and after them.
+/// The text before the next braces, in them and after them.
 fn split(text: &str) -> Option<(&str, (&str, &str))> {
     let (before, rest) = text.split_once('{')?;
     Some((before, rest.split_once('}')?))
 }
 
-/// What comes out of a claim, and whether it agrees.
+/// The outcome of a claim, and whether it agrees.
 fn told(claim: &Claim) -> Result<(String, &'static str), String> {
     let rows = rows()?;
     let told = claim.told(&rows.waits, &|id| rows.pools.finding(id));
@@ -159,7 +159,7 @@ impl ClaimOf {
         claim.ok_or_else(|| format!("{} has {} claims", self.article, claims.len()))
     }
 
-    /// What comes out, and the address of the page that shows it.
+    /// The outcome, and the address of the page that shows it.
     pub(crate) fn tell(&self) -> Result<Value, String> {
         let claim = self.claim()?;
         let (got, found) = told(claim)?;
@@ -167,7 +167,7 @@ impl ClaimOf {
     }
 }
 
-/// What the address of a page says: names and values.
+/// The parameters in the address of a page: names and values.
 type Address = Vec<(&'static str, String)>;
 
 /// The page that shows a claim, if one does.
@@ -236,7 +236,7 @@ fn pools(claim: &Claim) -> Option<Address> {
     ])
 }
 
-/// What stands after an option of a command.
+/// The value of an option of a command.
 pub(crate) fn option<'c>(command: &'c str, name: &str) -> Option<&'c str> {
     let mut words = command.split(' ').skip_while(|word| *word != name);
     words.nth(1)
@@ -278,7 +278,7 @@ mod tests {
         assert!(answer("tea").is_err());
     }
 
-    /// What is shown of a row, is a scenario that runs on that model.
+    /// The preset of a row is a scenario that runs on its model.
     #[test]
     fn each_computed_claim_has_a_preset_that_runs() {
         let mut without = Vec::new();

@@ -1,5 +1,5 @@
-//! What the page calls: bytes are put into and read out of one buffer, which the page finds in
-//! the memory of this module.
+//! The functions that the page calls. Bytes are put into and read out of one buffer, which the
+//! page finds in the memory of this module.
 
 #![expect(
     unsafe_code,
@@ -14,7 +14,7 @@ thread_local! {
 
 #[link(wasm_import_module = "page")]
 unsafe extern "C" {
-    /// What the page does with the share of the answer that is done.
+    /// Tells the page the share of the answer that is done.
     safe fn punctual_progress(share: f64);
 }
 

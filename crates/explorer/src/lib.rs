@@ -19,21 +19,21 @@ use serde_json::{Value, json};
 use pools::Pools;
 use scenarios::{Simulation, WakeOf};
 
-/// What the page can ask.
+/// A question of the page.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "ask", rename_all = "kebab-case")]
 enum Question {
     /// Which articles, scenarios, models and computers there are.
     Catalogue,
-    /// What `punctual simulate` makes of a scenario.
+    /// The Run of `punctual simulate` with a scenario.
     Simulate(Simulation),
-    /// What `punctual simulate --explain` says of a wake.
+    /// The answer of `punctual simulate --explain` about a wake.
     Explain(WakeOf),
-    /// What `punctual zero simulate` makes of some pools.
+    /// The Run of `punctual zero simulate` with some pools.
     Pools(Pools),
     /// An article in one sentence.
     Answer { article: String },
-    /// What comes out of a claim of an article.
+    /// The outcome of a claim of an article.
     Claim(ClaimOf),
     /// A line of `punctual zero simulate article`.
     Line { line: usize },
@@ -43,7 +43,7 @@ enum Question {
     Figures,
 }
 
-/// What came out of a simulation.
+/// The outcome of a simulation.
 #[derive(Debug, Serialize)]
 struct Simulated {
     /// The command that does the same.
@@ -52,7 +52,7 @@ struct Simulated {
     run: String,
     /// The answer, in sentences.
     answer: Vec<String>,
-    /// What it prints where there is no terminal.
+    /// The text that it prints if there is no terminal.
     text: String,
 }
 

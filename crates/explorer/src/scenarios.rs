@@ -21,7 +21,7 @@ pub(crate) struct Simulation {
     #[serde(default)]
     on: Vec<String>,
     seed: u64,
-    /// What stands after `--for`.
+    /// The value of `--for`.
     length: Option<String>,
 }
 
@@ -57,7 +57,7 @@ impl Simulation {
         names.iter().map(|name| Model::parse(name)).collect()
     }
 
-    /// The command that does the same, but for where its results go.
+    /// The command that does the same, except for where its results go.
     fn command(&self) -> String {
         let mut words = vec!["punctual".to_owned(), "simulate".to_owned()];
         words.push(quoted(&self.scenario));

@@ -26,7 +26,7 @@ pub(crate) fn figures() -> Result<Value, String> {
     }))
 }
 
-/// What a figure shows of a measurement.
+/// The part of a measurement that a figure shows.
 fn row(m: &Measurement) -> Option<Value> {
     let of = match &m.experiment {
         record::Experiment::Pace(pace) => json!({

@@ -1,4 +1,5 @@
-//! What the page gets; that it is what the command writes, a browser checks (`.ci/site`).
+//! The answers that the page gets. A browser checks that they are those of the command
+//! (`.ci/site`).
 
 use punctual_explorer::answer;
 use serde_json::{Value, json};

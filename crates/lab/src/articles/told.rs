@@ -1,14 +1,14 @@
-//! What comes out of a claim.
+//! The outcome of a claim.
 
 use punctual_program::Refusal;
 
 use super::{Check, Claim};
 use crate::validation::Row;
 
-/// What came out of a claim.
+/// The outcome of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// What came out; empty if there is no figure to compare.
+    /// The figure that came out; empty if there is no figure to compare.
     pub got: String,
     /// Whether that is what the article states.
     pub found: Found,
@@ -47,12 +47,12 @@ impl Found {
     }
 }
 
-/// What a row came to, and whether it holds; `None` if there is no row of this name.
+/// The figure of a row, and whether it holds; `None` if there is no row of this name.
 pub type Findings<'a> = &'a dyn Fn(&str) -> Option<Result<(String, bool), Refusal>>;
 
 impl Claim {
-    /// Computes what comes out, with the rows of the simulated computers, and those of simulated
-    /// pools, of which this crate knows nothing.
+    /// Computes the outcome with the rows of the simulated computers, and with those of simulated
+    /// pools, which this crate does not know.
     ///
     /// # Errors
     /// A model refuses the row, or there is none of this name.
@@ -87,7 +87,7 @@ impl Claim {
     }
 }
 
-/// The first figure of what came out, with at most three decimals.
+/// The first figure of an outcome, with at most three decimals.
 pub fn brief(got: &str) -> String {
     let first = [", ", "; ", " / "].iter().fold(got, |text, end| {
         text.split_once(end).map_or(text, |(first, _)| first)

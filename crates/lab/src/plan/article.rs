@@ -20,8 +20,8 @@ pub fn fake(period: Nanos, seed: u64) -> SimMachine {
     SimMachine::new(model, seed ^ period.as_ns())
 }
 
-/// What `punctual bench article --on MODEL` measures: frames at 60 Hz, waits by length, CPU time by
-/// interval, and the robustness of each of the article's ways of waiting.
+/// Measures the article's ways of waiting as `punctual bench article --on MODEL` does: frames at
+/// 60 Hz, waits by length, CPU time by interval, and robustness.
 ///
 /// # Errors
 /// The model refuses one of them.

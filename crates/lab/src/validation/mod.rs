@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `read` | TOML to rows, with lists of parameters and shared steps written out |
 //! | `see` | what a row looks at, and what it is held to |
-//! | `preset` | what shows a row as a scenario |
+//! | `preset` | a row as a scenario to watch |
 
 mod preset;
 mod read;

@@ -1,4 +1,4 @@
-//! What shows a row as a scenario.
+//! A row as a scenario to watch.
 
 use punctual_core::Nanos;
 use punctual_program::{Machine, Program, Refusal};
@@ -24,7 +24,7 @@ pub enum Preset {
     },
 }
 
-/// Longer than this nobody watches.
+/// No preset lasts longer.
 const LONGEST: Nanos = Nanos::from_secs(10);
 
 impl Row {

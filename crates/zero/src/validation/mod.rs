@@ -68,8 +68,8 @@ impl Validation {
         file
     }
 
-    /// What the row of this name came to, and whether that is as expected or explained; `None` if
-    /// there is none.
+    /// The figure of the row of this name, and whether it is as expected or explained; `None` if
+    /// there is no such row.
     pub fn finding(&self, id: &str) -> Option<Result<(String, bool), Refusal>> {
         let row = self.rows.iter().find(|row| row.id == id)?;
         Some(row.run().map(|finding| {
