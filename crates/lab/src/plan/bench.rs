@@ -222,7 +222,8 @@ impl Effort {
         let (shortest, longest) = (Nanos::from_ms(100), Nanos::from_secs(2));
         if !self.is_here {
             let length = |(rate, _): &(Rate, _)| match self.is_quick {
-                true => shortest,
+                // As many as a percentile of a loop at 1 kHz takes.
+                true => Nanos::from_ms(FOR_P99.div_ceil(ROUNDS.into()) + 1),
                 false => needed(rate).max(shortest),
             };
             return cells.iter().map(length).collect();
