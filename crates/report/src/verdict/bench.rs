@@ -120,7 +120,7 @@ impl Style {
     }
 }
 
-/// What became of the promises about lateness.
+/// Whether the promises about lateness were kept.
 fn promises(loops: &[Loop]) -> impl Iterator<Item = String> {
     let of_loop = |one: &Loop| {
         let rows = one.rows.iter();
