@@ -9,10 +9,10 @@
 //! - [`Cost`] puts CPU time and lateness on one scale.
 //! - [`modes`] finds the few lengths that sleeps on a tick have.
 //! - [`DoctorFindings`] are the findings of `punctual doctor` in a [`Situation`], and
-//! [`Diagnosis`] the same in words.
+//!   [`Diagnosis`] the same in words.
 //! - [`Disturbance`] is other activity during a measurement.
 //! - [`compare`] sets several Runs side by side, and [`published`] has published measurements of
-//! the same.
+//!   the same.
 //! - [`sweep`] has the rows of sweeps and their verdicts.
 //! - [`visible()`] makes text from elsewhere harmless.
 
