@@ -108,8 +108,8 @@ pub enum Deadlines {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Learning {
-    /// With what the subject has learned in those before, as older versions measured: their
-    /// rounds are of one waiter, and their intervals do not tell what another one costs.
+    /// With what the subject has learned in those before, as older versions measured. Their
+    /// rounds are of one waiter, so their intervals do not tell what another one costs.
     #[serde(rename = "keeps state")]
     KeepsState,
     /// With a fresh waiter, so that the rounds are independent.

@@ -16,7 +16,7 @@ pub struct LatePromise {
     pub share: f64,
 }
 
-/// What became of a promise.
+/// The fate of a promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
     /// No more deadlines were later than chance explains.
@@ -49,8 +49,8 @@ impl LatePromise {
         spec.ok().and_then(Self::of)
     }
 
-    /// The waits after which a waiter has settled the weight that keeps it: as many as a dozen
-    /// late ones may come in, and 64 at least.
+    /// The waits after which a waiter has settled the weight that keeps it. A dozen of them may be
+    /// late, and there are 64 at least.
     pub fn learned_in(&self) -> u64 {
         (12.0 / self.share).ceil().max(64.0) as u64
     }
@@ -112,7 +112,7 @@ mod tests {
         }
     }
 
-    /// So many of a thousand waits later than 50 us.
+    /// A thousand waits, of which `count` are later than 50 us.
     fn late(count: usize) -> Vec<i64> {
         let mut all = vec![50_000; 1_000];
         all[..count].fill(50_001);
@@ -134,7 +134,7 @@ mod tests {
         let mut missed = measured(1_200, late(0));
         missed.missed = 20;
         assert_eq!(promise.kept(&missed), Some(Kept::Broken));
-        // Without the samples nobody knows.
+        // Without the samples it is not known.
         missed.samples_late_ns.clear();
         assert_eq!(promise.kept(&missed), None);
         for none in ["adaptive:spin=5%", "spin_sleep", "tokio"] {

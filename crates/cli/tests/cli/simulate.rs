@@ -319,7 +319,7 @@ fn the_figures_in_the_documentation_are_what_the_commands_draw() {
             "docs/figures/drift.svg",
         ),
         (
-            "bench --on linux-6.18,cpus=2 --rate 1000 --load 1 --strategy system,adaptive-balanced",
+            "bench --on linux-6.18,cpus=2 --rate 1000 --load 1 --strategy system,adaptive-balanced --rounds 60",
             "tail-1000hz.svg",
             "docs/figures/noisy.svg",
         ),

@@ -87,7 +87,7 @@ const BUDGET: Nanos = Nanos::from_secs(54);
 const QUICK: Nanos = Nanos::from_secs(12);
 const ROUNDS: u32 = 6;
 
-/// What they may take, with warm-up, where that is what percentiles need.
+/// The longest they may take, with warm-up, where percentiles need that.
 const LONGEST: Nanos = Nanos::from_secs(115);
 
 /// Waits of which ten lie above the 99th percentile.
@@ -124,7 +124,7 @@ impl Bench {
         let few = |quick, whole| if self.is_quick { quick } else { whole };
         let interval = |waits| interval_cases(subjects, waits, *conditions);
         let lasting = || {
-            // In virtual time as beside nine others, whoever else runs.
+            // In virtual time as beside nine others, however many there are.
             let beside = if self.is_here { subjects.len() } else { 10 };
             let each = Nanos::new(self.budget().as_ns() / (25 * beside as u64));
             Waits::Lasting(each.min(Nanos::from_ms(500)))
@@ -215,14 +215,15 @@ impl Effort {
     /// How long the batches of each rate last, without their warm-up.
     ///
     /// In virtual time that depends on the rate alone, so that what is measured of a subject is the
-    /// same beside any others. In real time batches are long enough for a 99th percentile if that
-    /// takes less than [`LONGEST`] in all, and longer as far as the budget reaches.
+    /// same beside any others. In real time batches are long enough for a 99th percentile if all of
+    /// them take less than [`LONGEST`]. They are longer as far as the budget reaches.
     fn batch_lengths(self, cells: &[(Rate, Vec<Subject>)]) -> Vec<Nanos> {
         let needed = |rate: &Rate| rate.offset(FOR_P99.div_ceil(ROUNDS.into()) + 1);
         let (shortest, longest) = (Nanos::from_ms(100), Nanos::from_secs(2));
         if !self.is_here {
             let length = |(rate, _): &(Rate, _)| match self.is_quick {
-                true => shortest,
+                // As many as a percentile of a loop at 1 kHz takes.
+                true => Nanos::from_ms(FOR_P99.div_ceil(ROUNDS.into()) + 1),
                 false => needed(rate).max(shortest),
             };
             return cells.iter().map(length).collect();

@@ -1,4 +1,4 @@
-//! Who asks for a timer interval while strategies wait.
+//! Requests for a timer interval while strategies wait.
 
 use std::str::FromStr;
 
@@ -11,7 +11,7 @@ use crate::experiments::holds;
 /// A request for a timer interval, and whose it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Ask {
-    /// Nobody asks.
+    /// There is none.
     Nobody,
     /// The process that waits.
     Itself(Nanos),
@@ -22,7 +22,7 @@ pub(super) enum Ask {
 }
 
 impl Ask {
-    /// What comes before the waits.
+    /// The operations before the waits.
     pub(super) fn ops(self) -> Vec<Op> {
         const UNSEEN: Setting = Setting::Window {
             visible: false,

@@ -96,7 +96,7 @@ pub struct Unit {
     waits: Option<Regime>,
     /// Threads that compute, for each CPU.
     load: u64,
-    /// Who asks for a timer interval.
+    /// The request for a timer interval.
     ask: Ask,
     /// Which scenario.
     scenario: usize,

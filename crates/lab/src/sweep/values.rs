@@ -57,7 +57,7 @@ pub(super) fn numbers(
 
 const HZ: &str = "Hz";
 
-/// What the values of a range are.
+/// The kind of values of a range.
 #[derive(Clone, Copy)]
 enum Kind {
     Number,

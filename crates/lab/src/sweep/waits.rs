@@ -95,7 +95,7 @@ struct World {
     model: Model,
     regime: Regime,
     waits: (usize, usize),
-    /// What computes beside them, and what asks for a timer interval.
+    /// Threads that compute beside them, and a request for a timer interval.
     before: Vec<Op>,
 }
 

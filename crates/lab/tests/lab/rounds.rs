@@ -8,7 +8,7 @@ use punctual_program::program::Subject;
 use punctual_record::{Cost, Interval, Measurement};
 use punctual_sim::{Model, SimMachine};
 
-/// What `bench --on MODEL --rate HZ --strategy LIST --seed SEED` measures.
+/// The measurements of `bench --on MODEL --rate HZ --strategy LIST --seed SEED`.
 fn bench(model: &str, hz: u64, strategies: &[&str], seed: u64) -> Vec<Measurement> {
     let model = Model::parse(model).unwrap();
     let subject = |name: &&str| {

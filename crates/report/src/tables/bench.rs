@@ -65,7 +65,7 @@ fn lateness(name: &str, group: &[Row<'_, Pace>]) -> Section {
         .section()
 }
 
-/// What subjects promise about lateness, each promise once, as the head of a column.
+/// The promises of subjects about lateness, each once, as the head of a column.
 fn promises(group: &[Row<'_, Pace>]) -> Vec<(String, LatePromise)> {
     let mut promises: Vec<(String, LatePromise)> = Vec::new();
     for promise in group
@@ -84,7 +84,8 @@ fn promises(group: &[Row<'_, Pace>]) -> Vec<(String, LatePromise)> {
     promises
 }
 
-/// How many deadlines were later than a promise allows, and of whoever made it whether it was kept.
+/// The share of deadlines that were later than a promise allows. Behind it, of the subject that made
+/// the promise, whether it was kept.
 fn later(row: &Row<'_, Pace>, promise: &LatePromise) -> Option<String> {
     let later = format!("{} %", units::percent(promise.later(row.m)?));
     match LatePromise::of_subject(&row.m.subject) == Some(*promise) {

@@ -569,6 +569,8 @@ fn params_in_words(row: &Row) -> Vec<String> {
         "phase_index" => !has("phase"),
         "method" => !row.subjects.iter().any(|s| *value == s.as_str()),
         "cpu" => !row.subjects.contains(&format!("CPU {value}")),
+        // It is why a Run has no such row.
+        "learning" | "warm_up_waits" => row.cells.iter().any(Option::is_none),
         _ => true,
     };
     let params: BTreeMap<&String, &Value> = row.params.iter().filter(says_more).collect();

@@ -43,8 +43,13 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     if loops.is_empty() {
         return None;
     }
-    let mut sentences: Vec<String> = loops.iter().take(3).map(Loop::in_words).collect();
-    // Of more there is no room for them.
+    // Of three there is no room for more.
+    let in_words = if loops.len() < 3 {
+        Loop::in_words
+    } else {
+        Loop::in_few_words
+    };
+    let mut sentences: Vec<String> = loops.iter().take(3).map(in_words).collect();
     let weights = other_weights(&loops).filter(|_| loops.len() < 3);
     let spare = weights.as_ref().map(|_| sentences.len());
     sentences.extend(weights);
@@ -115,7 +120,7 @@ impl Style {
     }
 }
 
-/// What became of the promises about lateness.
+/// Whether the promises about lateness were kept.
 fn promises(loops: &[Loop]) -> impl Iterator<Item = String> {
     let of_loop = |one: &Loop| {
         let rows = one.rows.iter();
@@ -228,6 +233,26 @@ impl<'r> Loop<'r> {
             Beside::Dearer => style.dearer(&ratio),
             Beside::NotJudged => units::ratio(ratio.median),
         })
+    }
+
+    /// The best, and how many others may be.
+    fn in_few_words(&self) -> String {
+        let best = self.best(USUAL).m;
+        let begin = format!("At {}: {}", self.rate, best.subject);
+        let figures = in_figures(best);
+        let best_other = self
+            .alternative(USUAL)
+            .and_then(|other| over(other.m, best, USUAL));
+        match (best_other, self.not_told(USUAL).len()) {
+            (Some(ratio), 0) if self.is_decided(USUAL) => {
+                let median = units::ratio(ratio.median);
+                format!("{begin}, {figures}, {median} times cheaper than the next.")
+            }
+            (_, 0) => format!("{begin} was lowest, {figures}."),
+            (_, alike) => {
+                format!("{begin} was lowest, {figures}; {alike} more cannot be told apart from it.")
+            }
+        }
     }
 
     fn in_words(&self) -> String {

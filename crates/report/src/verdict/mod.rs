@@ -400,7 +400,7 @@ fn to_copy(line: &str, width: usize) -> String {
     format!("{INDENT}{lines}\n")
 }
 
-/// What everybody has: a sleep of the OS, and nothing else.
+/// The subject that every system has: a sleep of the OS, and nothing else.
 const PLAIN_SLEEP: &str = "system";
 
 /// Whether a sentence names a subject.
