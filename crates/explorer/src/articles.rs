@@ -335,7 +335,7 @@ mod tests {
         let (told, _) = article::lines()[0].tell(SEED).unwrap();
         assert_eq!(first["gb_per_cpu_s"], told.central.gb_per_cpu_s());
         let bursts = bursts().unwrap();
-        let duty = bursts["row"]["zero"]["duty"].as_f64();
+        let duty = bursts["duty"].as_f64();
         assert!(
             duty.is_some_and(|duty| (0.5..1.0).contains(&duty)),
             "{bursts}"
