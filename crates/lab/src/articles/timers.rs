@@ -112,14 +112,26 @@ pub(super) const ARTICLE: Article = Article {
         row(
             "2004: 6 ms asked for elsewhere",
             "about 12 ms",
-            ("V26", ""),
+            ("V26", "{1} on average"),
             "simulate change-interval --on windows-10-2004",
         ),
         row(
-            "2004: 7 ms; of 1000 sleeps 14 ms long",
+            "2004: ... 7 ms",
+            "about 14 ms",
+            ("V27", "{1} on average"),
+            "simulate change-interval --on windows-10-2004",
+        ),
+        row(
+            "2004: ... of 1000, 14 ms long",
             "not the commonest",
-            ("V27", "{2}"),
-            "simulate change-interval --on windows-10-2004,slip=60",
+            ("V27", "{3} of 1000; {2} of 7 ms, {4} of 21 ms"),
+            "simulate change-interval --on windows-10-2004 --full",
+        ),
+        row(
+            "2004: 4 to 8 ms are noisy",
+            "several lengths",
+            ("A06", "{4} from the shortest to the longest with 7 ms"),
+            "simulate change-interval --on windows-10-2004 --full",
         ),
         row(
             "2004: 9 ms asked for elsewhere",
