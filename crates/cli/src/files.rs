@@ -292,8 +292,12 @@ pub(crate) fn text(path: &Path, longest: u64) -> Result<String> {
 /// # Errors
 /// As [`text`], or it is neither.
 pub(crate) fn run(path: &Path) -> Result<String> {
+    run_in(path, bytes(path, LONGEST)?)
+}
+
+/// The same of the bytes that were read from it.
+pub(crate) fn run_in(path: &Path, bytes: Vec<u8>) -> Result<String> {
     let name = name(path);
-    let bytes = bytes(path, LONGEST)?;
     let begin = String::from_utf8_lossy(&bytes[..bytes.len().min(512)]);
     if begin
         .trim_start_matches('\u{feff}')

@@ -56,7 +56,7 @@ pub(super) const ARTICLE: Article = Article {
             "simulate lowest-request-wins",
         ),
         row(
-            "1909: C ends without a release",
+            "1909: C ends, no release",
             "64 wakes/s",
             ("V07", "{1}"),
             "simulate lowest-request-wins",
@@ -74,7 +74,7 @@ pub(super) const ARTICLE: Article = Article {
             "simulate change-interval --on windows-10-2004",
         ),
         row(
-            "1909: 1 ms asked for, Sleep(1)",
+            "1909: 1 ms asked, Sleep(1)",
             "2.0 ms",
             ("V10", ""),
             "simulate change-interval --on windows-10-1909",
@@ -92,7 +92,7 @@ pub(super) const ARTICLE: Article = Article {
             "simulate change-interval --on windows-7",
         ),
         row(
-            "1909: 2 ms asked for, Sleep(1)",
+            "1909: 2 ms asked, Sleep(1)",
             "2 ms",
             ("A05", "{1}"),
             "simulate change-interval --on windows-10-1909",
@@ -104,13 +104,13 @@ pub(super) const ARTICLE: Article = Article {
             "simulate change-interval --on windows-10-1909",
         ),
         row(
-            "2004: 2 ms asked for elsewhere",
+            "2004: another asks for 2 ms",
             "about 64 wakes/s",
             ("V25", ""),
             "simulate lowest-request-wins --on windows-10-2004",
         ),
         row(
-            "2004: 6 ms asked for elsewhere",
+            "2004: another asks for 6 ms",
             "about 12 ms",
             ("V26", "{1} on average"),
             "simulate change-interval --on windows-10-2004",
@@ -130,11 +130,11 @@ pub(super) const ARTICLE: Article = Article {
         row(
             "2004: 4 to 8 ms are noisy",
             "several lengths",
-            ("A06", "{4} from the shortest to the longest with 7 ms"),
+            ("A06", "{4} between shortest and longest"),
             "simulate change-interval --on windows-10-2004 --full",
         ),
         row(
-            "2004: 9 ms asked for elsewhere",
+            "2004: another asks for 9 ms",
             "9 ms, no noise",
             ("V28", "{1}"),
             "simulate change-interval --on windows-10-2004",
@@ -169,8 +169,13 @@ pub(super) const ARTICLE: Article = Article {
             Check::ByHand,
         ),
         plain(
-            "powercfg /energy lists the processes that asked",
-            "doctor",
+            "Which processes asked, as powercfg /energy lists them, and whose request rules when",
+            "doctor --on windows-10-1909 --scenario lowest-request-wins",
+            Check::Shown,
+        ),
+        plain(
+            "... on a computer: run powercfg /energy as administrator first",
+            "doctor energy-report.html",
             Check::ByHand,
         ),
         plain(
