@@ -164,6 +164,11 @@ pub trait Rule: std::fmt::Debug + Send {
         None
     }
 
+    /// The ticks of which an idle CPU has the first one, where it has no others: it stops them with that one.
+    fn idle_tick(&self) -> Option<Grid> {
+        None
+    }
+
     /// The timer interval in force; `None` if the OS has none.
     fn interval(&self) -> Option<Nanos> {
         None

@@ -390,6 +390,13 @@ impl World<'_> {
             self.plan_turn_end(to);
         }
         if self.scheduler.turn_is_over(cpu) {
+            // With HRTICK it is the interrupt of a timer that ends the turn.
+            if matches!(
+                self.model.scheduling,
+                Scheduling::Fair(Fair { tick: None, .. })
+            ) {
+                self.computer.interrupted(cpu, self.now, &*self.rule);
+            }
             self.give_to_next(cpu);
             self.plan_replenishment();
         } else {
