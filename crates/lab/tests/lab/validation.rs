@@ -120,11 +120,5 @@ fn each_claim_of_an_article_names_a_row() {
                 claim.says
             );
         }
-        let is_explained = !claim.why.is_empty();
-        assert!(
-            is_explained || !matches!(claim.check, Check::Not),
-            "{}",
-            claim.says
-        );
     }
 }

@@ -261,8 +261,7 @@ impl World<'_> {
             return;
         };
         let ran = self.now - thread.since;
-        thread.since = self.now;
-        thread.used = thread.used + ran;
+        thread.ran(&*self.rule, self.now);
         if let Burst::Work(left) | Burst::Yield(left, _) = &mut thread.burst {
             *left = *left - self.model.efficient.work_in(cpu, ran);
         }
