@@ -3,7 +3,7 @@
 use super::{Article, Check, otherwise, plain, row};
 
 /// The article's computer, as its published data have it.
-const FRAMES: &str = "bench article --on windows-8,interval=1ms,base=now,wake=60us,jitter=50us,cpu_time=ticks --full";
+const FRAMES: &str = "bench article --on windows-8,interval=1ms,base=now,wake=60us,jitter=50us,cpu_counted=ticks --full";
 
 pub(super) const ARTICLE: Article = Article {
     name: "sleep",

@@ -146,13 +146,13 @@ pub(super) const ARTICLE: Article = Article {
             "simulate change-interval --on windows-10-2004",
         ),
         row(
-            "2004: a child of a process that asks",
+            "2004: child of one that asks",
             "about 15.6 ms",
             ("V32", "{1}"),
             "simulate inherit-request",
         ),
         row(
-            "2004: a game beside a timer tool",
+            "2004: game beside timer tool",
             "about 15.6 ms",
             ("A04", "{2}"),
             "simulate timer-tool-that-no-longer-helps",
