@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use punctual_core::Nanos;
+use punctual_import::Hints;
 use punctual_lab::doctor::{Examined, Pace, ROUNDS, diagnose, examine};
+use punctual_lab::energy_report;
 use punctual_lab::rounds;
+use punctual_lab::scenario;
 use punctual_lab::timer_rule;
 use punctual_record::{Measurement, Run};
 use punctual_report::doctor::{anonymous, in_words};
@@ -15,14 +18,54 @@ use crate::files::{self, Target};
 use crate::options::{Effort, Output, Place, refuse};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
-use crate::{Done, say};
+use crate::simulate::list::{Found, find};
+use crate::{Done, asked, print, say};
 
 /// Runs the command.
 pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
-    match &args.file {
-        Some(file) => show(args, file),
-        None => examined(args),
+    match (&args.file, &args.scenario) {
+        (Some(file), _) => show(args, file),
+        (None, Some(scenario)) => who_asked(args, scenario),
+        (None, None) => examined(args),
     }
+}
+
+/// Names the processes of a scenario that ask for a timer interval.
+fn who_asked(args: &DoctorArgs, named: &str) -> Result<Done> {
+    let DoctorArgs {
+        effort,
+        place,
+        output,
+        ..
+    } = args;
+    let given = [
+        ("--hold", args.hold.is_some()),
+        ("--share", args.share.is_some()),
+        ("--quick", effort.quick),
+        ("--rounds", effort.rounds.is_some()),
+        ("--cpu", place.cpu.is_some()),
+        ("--json", output.json.is_some()),
+        ("--plots", output.plots.is_some()),
+    ];
+    refuse(
+        given,
+        "for a scenario, whose own processes ask; leave it out",
+    )?;
+    let Some(model) = &place.on else {
+        bail!("--scenario runs on a model: add --on windows-10-1909, or another of Windows");
+    };
+    let Found::Scenario(scenario) = find(named)? else {
+        bail!("no process of {named} asks for a timer interval");
+    };
+    let who = scenario::who_asked(&scenario, model, place.seed()).map_err(|why| anyhow!(why))?;
+    print(&asked::in_scenario(&who, &scenario.name, model.name()))?;
+    Ok(Done::Whole)
+}
+
+/// What a report of `powercfg /energy` begins with, as any other page.
+fn is_page(bytes: &[u8]) -> bool {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    text.trim_ascii_start().starts_with(b"<")
 }
 
 /// Shows what was found out before, here or elsewhere.
@@ -36,10 +79,18 @@ fn show(args: &DoctorArgs, file: &Path) -> Result<Done> {
         ("--cpu", place.cpu.is_some()),
         ("--on", place.on.is_some()),
         ("--seed", place.seed.is_some()),
+        ("--scenario", args.scenario.is_some()),
     ];
     refuse(given, "beside a file, which is shown as it is")?;
     let name = files::name(file);
-    let run = Run::<Measurement>::from_json(&files::run(file)?)
+    let bytes = files::bytes(file, files::LONGEST)?;
+    if is_page(&bytes) {
+        let report = energy_report::read(&String::from_utf8_lossy(&bytes))
+            .map_err(|why| anyhow!("{name}: {why}"))?;
+        print(&asked::in_report(&report))?;
+        return Ok(Done::Whole);
+    }
+    let run = Run::<Measurement>::from_json(&files::run_in(file, bytes, &Hints::default())?)
         .map_err(|why| anyhow!("{name}: {why}"))?;
     if run.beside.doctor.is_none() {
         bail!("{name} is a Run of another command than doctor; punctual report {name} shows it");
@@ -141,7 +192,9 @@ pub(crate) const ABOUT: &str = "\
 Says why waits are late here: which timer rule is in force for this process and which facts decide that, what the rule \
 predicts for waits of 1 ms and 16.67 ms, what was measured, whether the two agree, and what can be done.
 
-Takes about 10 s; --quick under 4 s. Needs no privileges; what it is not allowed to read it names.";
+Takes about 10 s; --quick under 4 s. Needs no privileges; what it is not allowed to read it names. Windows tells an \
+administrator only which processes asked for a timer interval: run `powercfg /energy`, then `punctual doctor \
+energy-report.html` lists them.";
 
 /// How the verdicts come about.
 pub(crate) const AFTER: &str = "\
@@ -162,11 +215,13 @@ Examples:
   punctual doctor --quick --share doctor.json
   punctual doctor doctor.json
   punctual doctor --hold 1ms
-  punctual doctor --on windows-10-2004";
+  punctual doctor --on windows-10-2004
+  punctual doctor --on windows-10-1909 --scenario lowest-request-wins
+  punctual doctor energy-report.html";
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// Show what was found out before: a Run file of --share or --json, from any computer (- is standard input)
+    /// Show what was found out before: a Run file of --share or --json, or the energy-report.html of `powercfg /energy`, from any computer (- is standard input)
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 
@@ -177,6 +232,10 @@ pub(crate) struct DoctorArgs {
     /// Write the Run without names of hosts and users, and without paths, to a file, to paste into a bug report (- is standard output)
     #[arg(long, value_name = "FILE")]
     pub(crate) share: Option<PathBuf>,
+
+    /// Name the processes of this scenario that ask for a timer interval, and whose request rules when; with --on
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) scenario: Option<String>,
 
     #[command(flatten)]
     pub(crate) effort: Effort,

@@ -300,8 +300,15 @@ pub(crate) fn run(path: &Path) -> Result<String> {
 /// # Errors
 /// As [`run`].
 pub(crate) fn run_with(path: &Path, hints: &Hints) -> Result<String> {
+    run_in(path, bytes(path, LONGEST)?, hints)
+}
+
+/// The same for the bytes that were read from it.
+///
+/// # Errors
+/// They are neither.
+pub(crate) fn run_in(path: &Path, bytes: Vec<u8>, hints: &Hints) -> Result<String> {
     let name = name(path);
-    let bytes = bytes(path, LONGEST)?;
     let begin = String::from_utf8_lossy(&bytes[..bytes.len().min(512)]);
     if begin
         .trim_start_matches('\u{feff}')

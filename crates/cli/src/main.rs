@@ -12,6 +12,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
+mod asked;
 mod bench;
 mod compare;
 mod completions;

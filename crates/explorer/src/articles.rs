@@ -209,7 +209,7 @@ fn pools(claim: &Claim) -> Option<Address> {
     let id = match claim.check {
         Check::Row { id, .. } => id,
         Check::Shown => "",
-        Check::Here | Check::ByHand | Check::Not => return None,
+        Check::Here | Check::ByHand => return None,
     };
     let row = rows().ok()?.pools.rows.iter().find(|row| row.id == id);
     if row.is_some_and(|row| row.evidence == Evidence::Arithmetic) {

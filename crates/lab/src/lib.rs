@@ -17,6 +17,7 @@
 
 pub mod articles;
 pub mod doctor;
+pub mod energy_report;
 pub mod experiments;
 mod facts;
 pub mod host;

@@ -161,7 +161,11 @@ mod tests {
         }
         for (model, given, says) in [
             ("linux", "hz=0", "no whole number from 1 to 10000"),
-            ("linux", "nohz=off", "it can be idle, periodic, full"),
+            (
+                "linux",
+                "nohz=off",
+                "it can be idle, after-tick, periodic, full",
+            ),
             ("macos", "tier=6", "it can be 0, 1, 2, 3, 4, 5, none"),
             ("macos", "interrupts=-1", "no whole number from 0"),
             ("windows-7", "interval=0ns", "`interval` is zero"),

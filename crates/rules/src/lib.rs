@@ -52,7 +52,7 @@ pub use naps::{Draw, Naps};
 pub use os_clock::OsClock;
 pub use random::Random;
 pub use recorded::{Bank, Nap, Recorded};
-pub use rule::{Answer, Expired, ProcessId, Request, Rule, ThreadId};
+pub use rule::{Answer, Expired, Outstanding, ProcessId, Request, Rule, ThreadId};
 pub use scripted::{Fate, Scripted};
 pub use setting::Setting;
 pub use time::Time;

@@ -1,6 +1,7 @@
 use punctual_core::wait::Reason;
 use punctual_core::{Method, Nanos};
 
+use crate::setting::Requester;
 use crate::{Grid, OsClock, Random, Setting, Time, Why};
 
 /// Names a thread of an experiment; a thread has at most one timer.
@@ -44,6 +45,21 @@ pub enum Answer {
     Accepted,
     /// It returns an error, as it does for a release without a request.
     Denied,
+}
+
+/// A request for a timer interval that somebody has made and not withdrawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Outstanding {
+    /// The process that made it, or that the driver works for.
+    pub process: ProcessId,
+    /// The process itself or a driver.
+    pub by: Requester,
+    /// What was asked for.
+    pub interval: Nanos,
+    /// What it counts as; `None` while the system ignores requests of this process.
+    pub counts_as: Option<Nanos>,
+    /// Whether none that counts is shorter.
+    pub rules: bool,
 }
 
 /// The timer behaviour of an operating system.
@@ -95,6 +111,11 @@ pub trait Rule: std::fmt::Debug + Send {
         self.next_interrupt_on(cpu)
     }
 
+    /// The requests for a timer interval as things stand, by process; none where nobody can ask.
+    fn outstanding(&self) -> Vec<Outstanding> {
+        vec![]
+    }
+
     /// The timer interrupt of a CPU at `now`: adds the timers that it expires
     /// to `expired`, in the order in which the OS takes them.
     fn interrupt(&mut self, cpu: usize, now: Time, random: &mut Random, expired: &mut Vec<Expired>);
@@ -140,6 +161,11 @@ pub trait Rule: std::fmt::Debug + Send {
     /// if it has none, as idle CPUs of many systems. It can change when a
     /// setting does.
     fn ticks(&self, _cpu: usize, _is_idle: bool) -> Option<Grid> {
+        None
+    }
+
+    /// The ticks of which an idle CPU has the first one, where it has no others: it stops them with that one.
+    fn idle_tick(&self) -> Option<Grid> {
         None
     }
 

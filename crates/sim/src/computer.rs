@@ -39,6 +39,8 @@ struct Rest {
     left: Option<usize>,
     /// Whether an interrupt at `since` ended it.
     is_interrupted: bool,
+    /// Whether the tick that the CPU kept has come.
+    has_ticked: bool,
 }
 
 impl Rest {
@@ -48,6 +50,7 @@ impl Rest {
             expected,
             left: None,
             is_interrupted: false,
+            has_ticked: false,
         }
     }
 }
@@ -197,6 +200,7 @@ impl Computer {
             self.cpus[cpu].rest = Some(Rest {
                 left: state,
                 is_interrupted: true,
+                has_ticked: rest.has_ticked,
                 ..Rest::since(now, None)
             });
         }
@@ -294,6 +298,7 @@ impl Computer {
             return;
         }
         let Some(grid) = rule.ticks(cpu, rest.is_some()) else {
+            self.count_kept_tick(cpu, now, rule);
             return;
         };
         let ticks = grid.count(counted, now);
@@ -317,6 +322,30 @@ impl Computer {
                 ..rest
             });
         }
+    }
+
+    /// Counts the tick that an idle CPU keeps, once it has come.
+    fn count_kept_tick(&mut self, cpu: usize, now: Time, rule: &dyn Rule) {
+        let rest = self.cpus[cpu].rest.filter(|rest| !rest.has_ticked);
+        let (Some(rest), Some(grid)) = (rest, rule.idle_tick()) else {
+            return;
+        };
+        let tick = grid.after(rest.since);
+        // At the same instant they are one interrupt.
+        if tick >= now {
+            return;
+        }
+        self.interrupts += 1;
+        self.wakeups += 1;
+        let state = self.state(cpu, rest, rule);
+        self.stretch(tick - rest.since, 1, state);
+        self.cpus[cpu].rest = Some(Rest {
+            since: tick,
+            left: state,
+            is_interrupted: true,
+            has_ticked: true,
+            ..rest
+        });
     }
 
     /// The idle state, by number, of a CPU that came to rest as `rest` says.

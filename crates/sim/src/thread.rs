@@ -8,7 +8,7 @@ use punctual_program::machine::{CpuUse, Recorder, ThreadObservations};
 use punctual_program::probe::OsClock;
 use punctual_program::program::{Cursor, Op};
 use punctual_program::setting::Priority;
-use punctual_rules::{ProcessId, Time};
+use punctual_rules::{ProcessId, Rule, Time};
 
 use crate::clock::SimClock;
 use crate::scheduler::{Candidate, Share};
@@ -57,6 +57,8 @@ pub(crate) struct Thread<'p> {
     pub(crate) arranged: Option<Time>,
     /// The part of its CPU time that earlier sections took.
     pub(crate) used_before: Time,
+    /// The ticks that found it running, as time; `None` if its CPU time is counted exactly.
+    pub(crate) ticked: Option<Time>,
     pub(crate) name: &'p str,
     pub(crate) first_phase: usize,
     /// When it was started, counted from the beginning of the experiment.
@@ -66,11 +68,22 @@ pub(crate) struct Thread<'p> {
 }
 
 impl Thread<'_> {
+    /// Bills it for running until `now`. Ticks are taken to come to each busy CPU when they come to the first.
+    pub(crate) fn ran(&mut self, rule: &dyn Rule, now: Time) {
+        if let (Some(ticked), Some(grid)) = (&mut self.ticked, rule.ticks(0, false)) {
+            *ticked = *ticked + grid.period.times(grid.count(self.since, now));
+        }
+        self.used = self.used + (now - self.since);
+        self.since = now;
+    }
+
     /// The CPU time of this section until `now`.
     pub(crate) fn cpu_use(&self, now: Tick<SimClock>) -> CpuUse {
+        let used = self.ticked.unwrap_or(self.used) - self.used_before;
         CpuUse {
             elapsed: self.recorder.elapsed(now),
-            thread: Some(Nanos::new((self.used - self.used_before).floor_ns())),
+            thread: Some(Nanos::new(used.floor_ns())),
+            approximate: self.ticked.is_some(),
             queued: Some(Nanos::new(self.queued.floor_ns())),
             switches: Some(self.switches),
             wakeups: self.wakeups,
@@ -82,7 +95,7 @@ impl Thread<'_> {
     pub(crate) fn section(&mut self, now: Tick<SimClock>) {
         let cpu = self.cpu_use(now);
         self.recorder.section(now, cpu);
-        self.used_before = self.used;
+        self.used_before = self.ticked.unwrap_or(self.used);
         self.queued = Time::ZERO;
         self.switches = 0;
         self.wakeups = self.wakeups.map(|_| 0);

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use punctual_core::{Method, Nanos};
-use punctual_rules::{Ms, ProcessId, ThreadId, Time};
+use punctual_rules::{Ms, Outstanding, ProcessId, ThreadId, Time};
 
 pub use punctual_rules::Explanation;
 
@@ -16,6 +16,8 @@ pub struct Trace {
     pub threads: Vec<ThreadInfo>,
     /// In order of time.
     pub events: Vec<(Nanos, Happened)>,
+    /// The outstanding requests for a timer interval, from each instant at which they changed.
+    pub requests: Vec<(Nanos, Vec<Outstanding>)>,
     /// Whether there was more than could be kept.
     pub is_cut: bool,
 }
@@ -106,6 +108,9 @@ pub fn ms(at: Nanos) -> String {
 const EVENTS_MAX: usize = 1_000_000;
 const _: () = assert!(size_of::<(Nanos, Happened)>() <= 128);
 
+/// The most changes of the requests that are kept.
+const REQUESTS_MAX: usize = 10_000;
+
 impl Trace {
     pub(crate) fn new(began: Time) -> Self {
         Self {
@@ -141,6 +146,18 @@ impl Trace {
             }
         }
         wakes
+    }
+
+    pub(crate) fn note_requests(&mut self, at: Time, outstanding: Vec<Outstanding>) {
+        let before = self.requests.last().map_or(&[][..], |(_, before)| before);
+        if before == outstanding {
+            return;
+        }
+        if self.requests.len() < REQUESTS_MAX {
+            self.requests.push((self.since(at), outstanding));
+        } else {
+            self.is_cut = true;
+        }
     }
 
     pub(crate) fn note(&mut self, at: Time, what: Happened) {

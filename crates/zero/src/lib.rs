@@ -5,6 +5,7 @@ pub mod advice;
 pub mod article;
 mod facts;
 pub mod host;
+pub mod loads;
 pub mod probe;
 pub mod published;
 mod report;

@@ -104,7 +104,6 @@ fn answer(article: &Article, told: &[Told]) -> String {
         (of(&[Found::Shown]), "shown on a model without a figure"),
         (of(&[Found::Here]), "measured on your computer"),
         (of(&[Found::ByHand]), "for a computer with Windows"),
-        (of(&[Found::Not]), "that cannot be shown"),
     ];
     let rest = rest.iter().filter(|(told, _)| !told.is_empty());
     let rest: Vec<_> = rest

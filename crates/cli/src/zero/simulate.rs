@@ -1,12 +1,14 @@
 //! `punctual zero simulate`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use punctual_core::Nanos;
 use punctual_record::Run;
 use punctual_report::{Report, prose};
+use punctual_zero::loads::{self, Load};
 use punctual_zero::rows::{PAGE_BYTES, ZeroRow};
 use punctual_zero::validation::{self, Validation};
 use punctual_zero::{Grid, article, computers, simulation};
@@ -41,6 +43,8 @@ Examples:
   punctual zero simulate --on cascade-lake-96,zero=150ns,across=120ns
   punctual zero simulate --on rome-256 --matrix EPYC_7742.csv
   punctual zero simulate --threads 39 --lock tas --batch 1 --arrive 1.17
+  punctual zero simulate --load browser-trace
+  punctual zero simulate --load standby-list --size 8GiB --batch 1,half
   punctual zero simulate --preempt 10ms/1ms --lock mcs,mutex
   punctual zero simulate --list
   punctual zero simulate --validate";
@@ -48,12 +52,16 @@ Examples:
 #[derive(Debug, Args)]
 pub(crate) struct SimulateArgs {
     /// The story to tell, instead of a grid of pools
-    #[arg(value_name = "NAME", value_enum, hide_default_value = true, conflicts_with_all = ["on", "matrix", "threads", "lock", "batch", "dequeue", "returns", "size", "arrive", "preempt"])]
+    #[arg(value_name = "NAME", value_enum, hide_default_value = true, conflicts_with_all = ["on", "load", "matrix", "threads", "lock", "batch", "dequeue", "returns", "size", "arrive", "preempt"])]
     pub(crate) story: Option<Story>,
 
     /// The computer, with figures of your own after commas; --list shows all
     #[arg(long, value_name = "COMPUTER", default_value = "cascade-lake-96")]
     pub(crate) on: String,
+
+    /// A load of the page-zeroing article, on its computer and for its threads: browser-trace, zeropage-test, browser-build, freed-blocks, standby-list
+    #[arg(long, value_name = "LOAD", value_parser = load, conflicts_with_all = ["on", "matrix", "arrive", "every"])]
+    pub(crate) load: Option<Arc<Load>>,
 
     /// The time a cache line takes between each two CPUs, in ns: a CSV file as core-to-core-latency writes it
     #[arg(long, value_name = "FILE")]
@@ -79,9 +87,9 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "LOCK")]
     pub(crate) returns: Option<LockKind>,
 
-    /// How much is to be zeroed
-    #[arg(long, value_name = "BYTES", default_value = "1GiB", allow_hyphen_values = true, value_parser = bytes)]
-    pub(crate) size: u64,
+    /// How much is to be zeroed [default: 1GiB, or what --load says]
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = bytes)]
+    pub(crate) size: Option<u64>,
 
     /// Instead of --size: so many GB (1e9 bytes) per second come to be zeroed, and all workers start for them every --every
     #[arg(long, value_name = "GB/S", allow_hyphen_values = true, value_parser = rate, conflicts_with = "size")]
@@ -117,6 +125,12 @@ pub(crate) enum Story {
     Article,
 }
 
+fn load(text: &str) -> Result<Arc<Load>, String> {
+    loads::load(text)
+        .map(Arc::new)
+        .map_err(|why| why.to_string())
+}
+
 fn rate(text: &str) -> Result<f64, String> {
     // More than any memory takes.
     number(
@@ -137,7 +151,14 @@ fn preemption(text: &str) -> Result<Preemption, String> {
     Ok(Preemption { every, length })
 }
 
+/// What a grid zeroes that nobody gave a size.
+const USUAL_SIZE: u64 = 1 << 30;
+
 pub(crate) fn run(args: &SimulateArgs) -> Result<Done> {
+    let arrives = |load: &Load| load.gb_per_s().is_some();
+    if args.size.is_some() && args.load.as_deref().is_some_and(arrives) {
+        bail!("the pages of this load arrive all the time; leave --size out");
+    }
     if args.list {
         print(&computers())?;
         return Ok(Done::Whole);
@@ -179,9 +200,10 @@ fn simulate(args: &SimulateArgs) -> Result<Done> {
         let job = Job {
             preemption: args.preempt,
             seed: args.seed,
-            ..Job::new(setting, args.size.div_ceil(PAGE_BYTES))
+            ..Job::new(setting, size(args).div_ceil(PAGE_BYTES))
         };
-        let (machine, arrive, every) = (machine.clone(), args.arrive, args.every);
+        let arrive = args.load.as_deref().map_or(args.arrive, Load::gb_per_s);
+        let (machine, every) = (machine.clone(), args.every);
         let measured = unless_stopped(&stop, move || match arrive {
             Some(gb_per_s) => simulation::measure_bursts(&machine, &job, gb_per_s, every),
             None => simulation::measure(&machine, &job),
@@ -202,10 +224,21 @@ fn simulate(args: &SimulateArgs) -> Result<Done> {
         interrupted: results.len() < all,
         ..simulation::run(&machine, results, session::command_line())
     };
-    outputs.deliver(&run, &args.output.of(&run))
+    let about = args.load.as_ref().map(|load| load.in_words(size(args)));
+    let about = about.map_or_else(String::new, |about| prose::paragraph(&about) + "\n");
+    outputs.deliver(&run, &(about + &args.output.of(&run)))
+}
+
+/// How much is to be zeroed at a time.
+fn size(args: &SimulateArgs) -> u64 {
+    let usual = args.load.as_deref().map_or(USUAL_SIZE, Load::bytes);
+    args.size.unwrap_or(usual)
 }
 
 fn machine(args: &SimulateArgs) -> Result<Machine> {
+    if let Some(load) = &args.load {
+        return Ok(load.pool().0);
+    }
     let machine = Machine::parse(&args.on)?;
     let Some(file) = &args.matrix else {
         return Ok(machine);
@@ -218,7 +251,19 @@ fn machine(args: &SimulateArgs) -> Result<Machine> {
 
 /// The requested values, and the usual ones for the rest.
 fn grid(args: &SimulateArgs, machine: &Machine) -> Grid {
-    let usual = Grid::usual(machine.topology.cpus());
+    let usual = match &args.load {
+        None => Grid::usual(machine.topology.cpus()),
+        Some(load) => {
+            let (_, setting) = load.pool();
+            Grid {
+                threads: vec![setting.workers],
+                locks: vec![setting.lock],
+                batches: vec![setting.batch],
+                dequeue: setting.dequeue,
+                returns: setting.returns,
+            }
+        }
+    };
     Grid {
         threads: given(&args.threads, usual.threads),
         locks: given(&args.lock, usual.locks),

@@ -39,6 +39,57 @@ fn on_models_the_diagnosis_is_the_same_every_time() {
 }
 
 #[test]
+fn the_processes_of_a_scenario_that_ask_for_an_interval_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let asked =
+        |arguments: &str| printed(&run(directory.path(), &format!("doctor --on {arguments}")));
+    insta::assert_snapshot!(
+        "who_asked",
+        asked("windows-10-1909 --scenario lowest-request-wins")
+    );
+    // Windows 11 ignores a process that nobody sees or hears.
+    let minimised = asked("windows-11 --scenario minimised-game");
+    assert!(minimised.contains("ignored"), "{minimised}");
+    assert_readable(&minimised);
+    let quiet = asked("windows-11 --scenario waiting-styles");
+    assert!(quiet.contains("no process asks"), "{quiet}");
+    assert_refused(
+        "doctor --scenario lowest-request-wins",
+        "--on windows-10-1909",
+    );
+    assert_refused("doctor --on linux --scenario lowest-request-wins", "linux");
+    assert_refused(
+        "doctor --on linux --scenario linux-slack-sweep",
+        "no timer interval",
+    );
+    assert_refused(
+        "doctor --on windows-11 --scenario minimised-game --hold 1ms",
+        "--hold",
+    );
+}
+
+#[test]
+fn a_report_of_powercfg_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let report = "<h1>Power Efficiency</h1><i>Platform Timer Resolution:Platform Timer Resolution</i>\
+        <i>Current Timer Resolution (100ns units)</i><i>10000</i>\
+        <i>Maximum Timer Period (100ns units)</i><i>156250</i>\
+        <i>Platform Timer Resolution:Outstanding Timer Request</i><i>Requested Period</i><i>10000</i>\
+        <i>Requesting Process ID</i><i>8308</i>\
+        <i>Requesting Process Path</i><i>\\Device\\HarddiskVolume4\\\u{1b}[31mgame.exe</i>\
+        <i>Platform Timer Resolution:Outstanding Kernel Timer Request</i><i>Requested Period</i><i>50000</i>";
+    fs::write(directory.path().join("energy-report.html"), report).unwrap();
+    let text = printed(&run(directory.path(), "doctor energy-report.html"));
+    assert!(!text.contains('\u{1b}'), "{text}");
+    assert_readable(&text);
+    insta::assert_snapshot!("energy_report", text);
+    fs::write(directory.path().join("page.html"), "<h1>News</h1>").unwrap();
+    let refused = run(directory.path(), "doctor page.html");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("powercfg /energy"), "{refused:?}");
+}
+
+#[test]
 fn a_model_agrees_with_itself_everywhere() {
     let directory = tempfile::tempdir().unwrap();
     for model in [

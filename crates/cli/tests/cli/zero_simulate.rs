@@ -118,6 +118,30 @@ fn bursts_keep_so_many_cpus_busy() {
 }
 
 #[test]
+fn a_load_of_the_article_says_what_was_expected_of_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let load = |arguments: &str| {
+        let output = simulate(
+            directory.path(),
+            &format!("--load {arguments} --json run.json"),
+        );
+        let text = printed(&output);
+        let run = schema::read_zero_file(directory.path().join("run.json"));
+        (text, run.results[0].zeroed().unwrap().simulated.busy_cpus)
+    };
+    let (text, cpus) = load("browser-trace");
+    assert!(text.starts_with("The article's first trace"), "{text}");
+    assert!(text.contains("(the article: 0.28)"), "{text}");
+    assert!((3.2..4.8).contains(&cpus.unwrap()), "{cpus:?}");
+    let (text, cpus) = load("standby-list --size 64MiB --batch half");
+    assert!(text.contains("is not published"), "{text}");
+    assert_eq!(cpus, None);
+    assert_refused("zero simulate --load tea", "freed-blocks");
+    assert_refused("zero simulate --load zeropage-test --size 1GiB", "--size");
+    assert_refused("zero simulate --load zeropage-test --arrive 1", "--arrive");
+}
+
+#[test]
 fn a_pool_that_does_not_keep_up_is_told() {
     let directory = tempfile::tempdir().unwrap();
     let arguments = "--threads 1 --lock tas,counter --batch 1 --arrive 30 --every 10ms";

@@ -65,8 +65,6 @@ pub enum Check {
     Here,
     /// It takes a computer with Windows, and a person who looks.
     ByHand,
-    /// It cannot be shown.
-    Not,
 }
 
 /// All articles, in the order of their dates.

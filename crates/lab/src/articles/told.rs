@@ -29,8 +29,6 @@ pub enum Found {
     Here,
     /// It takes a computer with Windows.
     ByHand,
-    /// It cannot be shown.
-    Not,
 }
 
 impl Found {
@@ -42,7 +40,6 @@ impl Found {
             Self::Shown => "shown",
             Self::Here => "measured here",
             Self::ByHand => "by hand",
-            Self::Not => "not shown",
         }
     }
 }
@@ -66,7 +63,6 @@ impl Claim {
             Check::Shown => return nothing(Found::Shown),
             Check::Here => return nothing(Found::Here),
             Check::ByHand => return nothing(Found::ByHand),
-            Check::Not => return nothing(Found::Not),
         };
         let (got, holds) = match waits.iter().find(|row| row.id == id) {
             Some(row) => {

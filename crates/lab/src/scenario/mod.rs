@@ -13,6 +13,7 @@
 //! | `checks` | finds what could never run or never end |
 //! | `compile` | what the file says to one [`Program`], what it expects to [`Expect`]s |
 //! | [`run`], [`run_on`] | runs it on a model, or any machine, measures, and compares with the [`Expect`]s; `group` and `seen` are what it looks at |
+//! | [`who_asked`] | which processes asked for a timer interval, and whose request ruled when |
 //! | [`explain`] | why a wake came when it did, and what the Run file says of a scenario |
 //!
 //! The scenarios that come with punctual are in [`shipped`].
@@ -24,6 +25,7 @@
 //! the line of the error. The number of events of a simulation is not bounded here: a week of
 //! sleeps of 1 us is a scenario too.
 
+mod asked;
 mod checks;
 pub(crate) mod compile;
 pub(crate) mod error;
@@ -43,6 +45,7 @@ pub(crate) mod verbs;
 #[cfg(test)]
 mod tests;
 
+pub use asked::{Asked, WhoAsked, who_asked};
 pub use error::Error;
 pub use expect::{Expect, Figure, Series, Stat, Target, Unit};
 pub use explain::{Question, Which, explain};

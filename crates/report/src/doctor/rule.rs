@@ -274,7 +274,7 @@ fn of_windows(situation: &Situation, list: &mut List) {
     if others {
         list.lacks(
             "who else asks",
-            "Windows tells an administrator only, in a trace of 60 s: powercfg /energy",
+            "Windows tells an administrator only, in a trace of 60 s: powercfg /energy; punctual doctor energy-report.html lists them",
         );
     }
     if situation.throttles() {

@@ -26,6 +26,7 @@ impl Options {
     pub(crate) fn read(values: &Values<'_>) -> Result<Self, String> {
         let nohz = [
             ("idle", NoHz::Idle),
+            ("after-tick", NoHz::AfterTick),
             ("periodic", NoHz::Periodic),
             ("full", NoHz::Full),
         ];

@@ -56,6 +56,8 @@ pub enum NoHz {
     Periodic,
     /// Idle ones.
     Idle,
+    /// Idle ones, once a tick has found them idle, as some kernels do without an idle driver.
+    AfterTick,
     /// Busy ones too, but the first, which keeps time and always ticks. The tick a second that remains
     /// (no_hz.rst) is left out.
     Full,
@@ -268,11 +270,15 @@ impl Rule for Linux {
     fn ticks(&self, cpu: usize, is_idle: bool) -> Option<Grid> {
         let has_ticks = match self.nohz {
             NoHz::Periodic => true,
-            NoHz::Idle => !is_idle,
+            NoHz::Idle | NoHz::AfterTick => !is_idle,
             // `can_stop_idle_tick`, kernel/time/tick-sched.c.
             NoHz::Full => cpu == 0,
         };
         has_ticks.then_some(self.jiffies)
+    }
+
+    fn idle_tick(&self) -> Option<Grid> {
+        (self.nohz == NoHz::AfterTick).then_some(self.jiffies)
     }
 
     fn timer_slack(&self, thread: ThreadId) -> Option<Nanos> {

@@ -1,8 +1,15 @@
 //! The armed timers of one CPU.
 
+use std::ops::RangeInclusive;
+
 use super::ticks::{Class, Ticks};
 use crate::rule::earlier;
 use crate::{Random, ThreadId, Time, Timers};
+
+/// The ticks in a default scan at which scans slip: at intervals of 4 to 8 ms (timer-rule
+/// article). With 1 tick (9 ms and above) there was no noise, and none with 16 and 31 (PC-Tuning,
+/// research.md; amitxv/TimerResolution issue 4). That 5 and 8 (3 and 2 ms) have none is a guess.
+const DISORDERED: RangeInclusive<u64> = 2..=4;
 
 /// The cause of a timer's interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +50,8 @@ pub(super) struct Cpu {
     /// To which tick a default scan has slipped. It is for the timers that are
     /// due by then; those that are armed after it are due later.
     slipped: Option<Time>,
+    /// Whether the last default scan came a tick late.
+    was_late: bool,
 }
 
 impl Cpu {
@@ -83,8 +92,9 @@ impl Cpu {
         earlier(earlier(every_tick, default_scan), earlier(tolerant, own))
     }
 
-    /// The interrupt at `now`: takes out those that it expires. In `slip` of a
-    /// hundred cases a default scan comes a tick late. Whether this one is.
+    /// The interrupt at `now`: takes out the timers that it expires. In `slip` of a
+    /// hundred cases a default scan is late, by a tick, if the one before was not, or
+    /// the other way round. Whether this one is late.
     pub(super) fn interrupt(
         &mut self,
         now: Time,
@@ -122,9 +132,12 @@ impl Cpu {
             return Some(at);
         }
         let scan = ticks.last_look(Class::DefaultScans, now)?;
-        // If all ticks are scans, it is not known that any comes late.
-        let can_slip = slip > 0 && ticks.one_in(Class::DefaultScans) > 1;
-        if can_slip && due <= scan && random.percent(slip) {
+        let can_slip = slip > 0 && DISORDERED.contains(&ticks.one_in(Class::DefaultScans));
+        if due > scan || !can_slip {
+            return Some(scan);
+        }
+        self.was_late ^= random.percent(slip);
+        if self.was_late {
             self.slipped = Some(ticks.grid().after(scan));
             return None;
         }

@@ -6,7 +6,7 @@ use punctual_core::Nanos;
 
 use crate::setting::{Power, Requester, Throttling};
 use crate::table::Table;
-use crate::{Answer, ProcessId};
+use crate::{Answer, Outstanding, ProcessId};
 
 /// Requests are in units of so many nanoseconds.
 const UNIT: u64 = 100;
@@ -34,8 +34,8 @@ pub(super) struct Requests {
 
 #[derive(Clone, Debug, Default)]
 struct Process {
-    own: Outstanding,
-    of_drivers: Outstanding,
+    own: Made,
+    of_drivers: Made,
     /// It owns a window, and is neither visible nor audible.
     is_unnoticed: bool,
     throttling: Throttling,
@@ -44,7 +44,7 @@ struct Process {
 /// How often each interval has been asked for and not released, with what
 /// becomes of it on the battery. A program that asks without end takes no more
 /// room for it.
-type Outstanding = BTreeMap<(Nanos, Option<Nanos>), u64>;
+type Made = BTreeMap<(Nanos, Option<Nanos>), u64>;
 
 impl Requests {
     /// The requests before any process starts.
@@ -62,6 +62,36 @@ impl Requests {
     /// The shortest interval that counts.
     pub(super) fn shortest(&self) -> Option<Nanos> {
         self.wanted.first_key_value().map(|(interval, _)| *interval)
+    }
+
+    /// All of them, by process.
+    pub(super) fn outstanding(&self) -> Vec<Outstanding> {
+        let shortest = self.shortest();
+        let made = self.processes.iter().flat_map(|(id, process)| {
+            let own = process
+                .own
+                .keys()
+                .map(move |made| (id, Requester::Process, made));
+            let of_drivers = process
+                .of_drivers
+                .keys()
+                .map(move |made| (id, Requester::Driver, made));
+            own.chain(of_drivers)
+        });
+        let all = made.map(|(process, by, &made)| {
+            let is_heard = by == Requester::Driver || self.is_honoured(process);
+            let counts_as = is_heard.then(|| counts(made, self.power).max(self.finest));
+            Outstanding {
+                process,
+                by,
+                interval: made.0,
+                counts_as,
+                rules: counts_as.is_some() && counts_as == shortest,
+            }
+        });
+        let mut all: Vec<_> = all.collect();
+        all.sort_unstable();
+        all
     }
 
     /// Whether a process has a request of its own that counts.
@@ -189,7 +219,7 @@ impl Requests {
 
     /// The shortest interval of a process that counts, and that of its drivers.
     fn wanted_of(&self, process: ProcessId) -> [Option<Nanos>; 2] {
-        let shortest = |made: &Outstanding| {
+        let shortest = |made: &Made| {
             let counted = made
                 .keys()
                 .map(|&made| counts(made, self.power).max(self.finest));
@@ -206,7 +236,7 @@ impl Requests {
 }
 
 impl Process {
-    fn made(&mut self, by: Requester) -> &mut Outstanding {
+    fn made(&mut self, by: Requester) -> &mut Made {
         match by {
             Requester::Process => &mut self.own,
             Requester::Driver => &mut self.of_drivers,
@@ -309,6 +339,35 @@ mod tests {
             assert_eq!(requests.shortest(), (!throttles).then_some(ms(1)));
             assert!(!requests.is_honoured(1));
         }
+    }
+
+    #[test]
+    fn each_request_is_told_with_what_it_counts_as() {
+        let mut requests = of(true);
+        requests.request(0, ms(4), None, Own);
+        requests.request(1, ms(1), Some(ms(8)), Own);
+        requests.request(2, ms(2), None, Driver);
+        let told = |requests: &Requests| -> Vec<_> {
+            let all = requests.outstanding().into_iter();
+            all.map(|it| (it.process, it.interval, it.counts_as, it.rules))
+                .collect()
+        };
+        let (first, third) = ((0, ms(4), Some(ms(4)), false), (2, ms(2), Some(ms(2))));
+        assert_eq!(
+            told(&requests),
+            [
+                first,
+                (1, ms(1), Some(ms(1)), true),
+                (third.0, third.1, third.2, false)
+            ]
+        );
+        requests.power(Power::Battery);
+        assert_eq!(told(&requests)[1], (1, ms(1), Some(ms(8)), false));
+        requests.window(1, false, false);
+        assert_eq!(told(&requests)[1], (1, ms(1), None, false));
+        assert_eq!(told(&requests)[2], (third.0, third.1, third.2, true));
+        requests.ended(1);
+        assert_eq!(told(&requests).len(), 2);
     }
 
     #[test]

@@ -16,8 +16,8 @@ use crate::rule::earlier;
 use crate::setting::Priority;
 use crate::table::Table;
 use crate::{
-    Answer, Expired, Grid, OsClock, ProcessId, Random, Request, Rule, Setting, ThreadId, Time,
-    Timers, Why, units,
+    Answer, Expired, Grid, OsClock, Outstanding, ProcessId, Random, Request, Rule, Setting,
+    ThreadId, Time, Timers, Why, units,
 };
 
 /// The interval of the interrupts that high-resolution timers have of their
@@ -524,6 +524,10 @@ impl Rule for Windows {
     fn ticks(&self, cpu: usize, _is_idle: bool) -> Option<Grid> {
         let has_ticks = !self.generation.has_dynamic_tick || cpu == CLOCK_OWNER;
         has_ticks.then(|| self.ticks.grid())
+    }
+
+    fn outstanding(&self) -> Vec<Outstanding> {
+        self.requests.outstanding()
     }
 
     fn interval(&self) -> Option<Nanos> {

@@ -145,6 +145,11 @@ impl Known {
     }
 
     /// How a hypervisor takes the CPUs away, if one does.
+    /// Whether CPU time is counted by ticks.
+    pub(super) fn counts_by_ticks(&self, parameters: &Parameters) -> bool {
+        matches!(self.of, Of::Windows(_)) && parameters.choice("cpu_counted") == "ticks"
+    }
+
     pub(super) fn steal(&self, parameters: &Parameters) -> Option<Steal> {
         let steal = match self.of {
             Of::Linux | Of::Wine => Steal {

@@ -35,6 +35,8 @@ pub struct Model {
     /// Which CPUs are slower and save energy.
     pub(crate) efficient: Efficient,
     pub(crate) idle: Arc<IdleTable>,
+    /// Whether CPU time is counted by the ticks that find a thread running.
+    pub(crate) counts_by_ticks: bool,
     pub(crate) clock_step: Nanos,
     pub(crate) frozen: Vec<(Time, Time)>,
     pub(crate) stalls: Vec<(Time, Time)>,
@@ -213,6 +215,7 @@ impl Model {
                 speed: parameters.count("efficient_speed"),
             },
             idle: Arc::new(known::table(parameters.choice("idle"))),
+            counts_by_ticks: known.counts_by_ticks(&parameters),
             steal: known.steal(&parameters),
             description: Some(description),
             ..Self::plain(full_name, AnyRule::of(&description), parameters)
@@ -440,6 +443,7 @@ impl Model {
             frozen: vec![],
             stalls: vec![],
             efficient: Efficient::NONE,
+            counts_by_ticks: false,
             steal: None,
             description: None,
             parameters,

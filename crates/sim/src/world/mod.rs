@@ -316,11 +316,14 @@ impl<'p> World<'p> {
         self.next_interrupt = self.rule.next_interrupt().unwrap_or((Time::NEVER, 0));
     }
 
-    /// Takes note that a setting or an end may have changed the interval.
+    /// Takes note that a setting or an end may have changed the interval and the requests for it.
     fn note_interval(&mut self, before: Option<Nanos>) {
         let after = self.rule.interval();
         if let Some(after) = after.filter(|after| Some(*after) != before) {
             self.note(|_| Happened::Interval(after));
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.note_requests(self.now, self.rule.outstanding());
         }
     }
 

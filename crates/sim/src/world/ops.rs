@@ -455,8 +455,8 @@ impl<'p> World<'p> {
             let now = self.show();
             self.threads[id].woke(now);
         }
-        let (ran, thread) = (each.times(times), &mut self.threads[id]);
-        (thread.used, thread.since) = (thread.used + ran, self.now);
+        let ran = each.times(times);
+        self.threads[id].ran(&*self.rule, self.now);
         self.computer.ran(ran);
     }
 

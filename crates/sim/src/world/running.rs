@@ -261,8 +261,7 @@ impl World<'_> {
             return;
         };
         let ran = self.now - thread.since;
-        thread.since = self.now;
-        thread.used = thread.used + ran;
+        thread.ran(&*self.rule, self.now);
         if let Burst::Work(left) | Burst::Yield(left, _) = &mut thread.burst {
             *left = *left - self.model.efficient.work_in(cpu, ran);
         }
@@ -390,6 +389,13 @@ impl World<'_> {
             self.plan_turn_end(to);
         }
         if self.scheduler.turn_is_over(cpu) {
+            // With HRTICK it is the interrupt of a timer that ends the turn.
+            if matches!(
+                self.model.scheduling,
+                Scheduling::Fair(Fair { tick: None, .. })
+            ) {
+                self.computer.interrupted(cpu, self.now, &*self.rule);
+            }
             self.give_to_next(cpu);
             self.plan_replenishment();
         } else {

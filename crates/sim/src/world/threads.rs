@@ -97,6 +97,7 @@ impl<'p> World<'p> {
             recorder: Recorder::new(self.face.show(self.now), 0),
             used: Time::ZERO,
             used_before: Time::ZERO,
+            ticked: self.model.counts_by_ticks.then_some(Time::ZERO),
             queued: Time::ZERO,
             switches: 0,
             wakeups: self.model.cpus().map(|_| 0),

@@ -447,7 +447,10 @@ fn assert_cpu_times_add_up(
         .map(|t| t.sections.len() as u64 + 2)
         .sum::<u64>()
         + trace.events.len() as u64;
-    for other in [billed, total] {
+    // Ticks find a thread running more or less often than it is.
+    let by_ticks = value_of(model, "cpu_counted") == Some(Value::Choice("ticks"));
+    let billed = Some(billed).filter(|_| !by_ticks);
+    for other in [Some(total), billed].into_iter().flatten() {
         let difference = busy.as_ns().abs_diff(other.as_ns());
         prop_assert!(difference <= parts, "busy {busy}, {other}: {difference} ns");
     }

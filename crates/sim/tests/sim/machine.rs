@@ -72,6 +72,45 @@ fn published_sleeps_on_linux_come_out() {
     }
 }
 
+/// Ticks come every 4 ms: each sleep of 10 ms sees two or three, and the CPU stops them at the first.
+#[test]
+fn an_idle_cpu_keeps_its_tick_until_the_first_has_come() {
+    let interrupts = |given: &str| {
+        let sleeps = vec![Op::Loop {
+            times: 10,
+            body: vec![Op::nap(Method::Sleep, Nanos::from_ms(10))],
+        }];
+        let model = format!("linux,cpus=1,slack=1ns,wake=0ns,jitter=0ns,nap=0ns{given}");
+        run(&model, &Program::from(sleeps)).computer[0]
+            .interrupts
+            .unwrap()
+    };
+    assert_eq!(interrupts(""), 10);
+    assert_eq!(interrupts(",nohz=after-tick"), 20);
+    // With ticks every 10 ms there is one in each sleep.
+    assert!(interrupts(",nohz=after-tick,hz=100") <= 20);
+}
+
+#[test]
+fn hrtick_ends_turns_by_an_interrupt_of_its_own() {
+    let interrupts = |hrtick: &str| {
+        let hog = Program::from(vec![Op::Work(Nanos::from_ms(100))]);
+        let both = vec![
+            Op::spawn(SpawnKind::Thread, "other", hog),
+            Op::Work(Nanos::from_ms(100)),
+            Op::Until(Nanos::from_ms(190)),
+        ];
+        let model = format!("linux-7.1,cpus=1,hrtick={hrtick}");
+        run(&model, &Program::from(both)).computer[0]
+            .interrupts
+            .unwrap()
+    };
+    let (without, with) = (interrupts("off"), interrupts("on"));
+    // Turns of 0.7 ms, and ticks every 4 ms.
+    assert!((45..=52).contains(&without), "{without}");
+    assert!((290..=340).contains(&with), "{with}");
+}
+
 #[test]
 fn cpu_is_billed_for_naps_and_readings() {
     let program = waiting(

@@ -10,6 +10,7 @@ use punctual_zero_sim::{
     System, predict, presets, simulate,
 };
 
+use crate::loads::load;
 use crate::published::{CostItem, FIGURES, MB_BYTES};
 use crate::rows::PAGE_BYTES;
 use crate::simulation::closed_form;
@@ -31,20 +32,16 @@ pub(super) fn us_per_page() -> Seen {
     Ok((format!("{us:.1} us"), vec![us]))
 }
 
-/// How many workers row Z04 takes for active.
-const ACTIVE: usize = 21;
-
 /// Bursts of Windows 10 for what is freed in a second.
-fn bursts(pages_per_s: f64, active: Option<usize>) -> Result<Bursty, Refusal> {
-    let (machine, setting) = system("windows-10", active)?;
+fn bursts(pages_per_s: f64) -> Result<Bursty, Refusal> {
+    let (machine, setting) = system("windows-10", None)?;
     let every = EVERY;
     Bursts { pages_per_s, every }.simulate(&machine, &Job::new(setting, 0))
 }
 
 /// Bursts for what the first trace zeroed in a second.
 fn trace() -> Result<Bursty, Refusal> {
-    let trace = &FIGURES.trace;
-    bursts(trace.pages() / trace.s, Some(ACTIVE))
+    load("browser-trace")?.bursts()
 }
 
 pub(super) fn first_trace() -> Seen {
@@ -56,7 +53,8 @@ pub(super) fn first_trace() -> Seen {
 }
 
 pub(super) fn spinning() -> Seen {
-    let split = windows("windows-10", Some(ACTIVE))?.split;
+    let active = load("browser-trace")?.workers;
+    let split = windows("windows-10", Some(active))?.split;
     let percent = 100.0 * split.waiting;
     Ok((format!("{percent:.1} % waiting"), vec![percent]))
 }
@@ -68,8 +66,7 @@ pub(super) fn unexpected_cpus() -> Seen {
 
 /// Bursts for what the article's test saw zeroed in a second.
 pub(super) fn test() -> Result<Bursty, Refusal> {
-    let test = &FIGURES.test;
-    bursts(test.pages() as f64 / test.wall_s(), None)
+    load("zeropage-test")?.bursts()
 }
 
 pub(super) fn zeropage_test() -> Seen {
@@ -99,7 +96,7 @@ pub(super) fn against_no_waiting() -> Seen {
 pub(super) fn build() -> Seen {
     // As much as needs 24 CPUs at the CPU time of a page.
     let us = windows("windows-10", None)?.cpu_us_per_page();
-    let build = bursts(24.0 / us * 1e6, None)?;
+    let build = bursts(24.0 / us * 1e6)?;
     let (cpus, s) = (build.cpus(), build.period.as_secs_f64());
     let gb = build.burst.bytes() / s / 1e9;
     let got = format!("{gb:.2} GB, which keep {cpus:.1} CPUs busy");

@@ -256,15 +256,52 @@ fn a_default_scan_can_slip_by_a_tick() {
     os.arm(2, SLEEP, us(12_100), ms(1), Time::ZERO);
     let (at, _, expired) = os.interrupt();
     assert_eq!((at, expired.len()), (ms(18), 2));
+    // The one after a late one is on time.
     os.arm(1, SLEEP, us(18_010), ms(1), Time::ZERO);
+    let (at, _, expired) = os.interrupt();
+    assert_eq!((at, expired.len()), (ms(24), 1));
+    os.arm(1, SLEEP, us(24_010), ms(1), Time::ZERO);
     assert_eq!(os.interrupt().2, []);
     // The ticks change: the scan that has slipped is at the first.
-    os.request(0, Nanos::from_ms(1), us(24_500));
+    os.request(0, Nanos::from_ms(1), us(36_500));
     let (at, _, expired) = os.interrupt();
-    assert_eq!((at, expired.len()), (ms(25), 1));
+    assert_eq!((at, expired.len()), (ms(37), 1));
     // Where every tick is a default scan, none slips.
-    os.rule.ended(0, ms(26));
-    os.expect_loop(1, ms(27), ms(1), DEFAULT);
+    os.rule.ended(0, ms(38));
+    os.expect_loop(1, ms(39), ms(1), DEFAULT);
+}
+
+#[test]
+fn where_scans_slip_the_length_of_the_formula_is_the_mean_and_not_the_commonest() {
+    for (interval, ticks) in [(4, 4), (5, 3), (6, 2), (7, 2), (8, 2)] {
+        let mut os = Os::new("windows-10-2004,hardware=exact", 2);
+        os.request(0, Nanos::from_ms(interval), Time::ZERO);
+        let mut counts = [0; 3];
+        let mut before = Time::ZERO;
+        let scan = ms(interval).times(ticks);
+        for _ in 0..1000 {
+            os.arm(1, SLEEP, before + us(10), ms(1), Time::ZERO);
+            let at = loop {
+                let (at, _, expired) = os.interrupt();
+                if !expired.is_empty() {
+                    break at;
+                }
+            };
+            let slept = (at - before).as_thirds();
+            let tick = ms(interval).as_thirds();
+            counts[(slept / tick + 1 - ticks) as usize] += 1;
+            before = at;
+        }
+        let [early, on_time, late] = counts;
+        assert!(on_time < early && on_time < late, "{interval}: {counts:?}");
+        assert!((before - scan.times(1000)) <= ms(interval), "{interval}");
+    }
+    // At 1, 2 and 3 ms, and from 9 ms on, nothing slips.
+    for (interval, scan) in [(1, 16), (2, 16), (3, 15), (9, 9), (15, 15)] {
+        let mut os = Os::new("windows-10-2004,hardware=exact,slip=100", 2);
+        os.request(0, Nanos::from_ms(interval), Time::ZERO);
+        os.expect_loop(1, Time::ZERO, ms(1), ms(scan));
+    }
 }
 
 #[test]
@@ -311,7 +348,7 @@ fn an_explanation_says_from_where_the_length_counts() {
 fn an_explanation_says_that_a_scan_slipped() {
     for (slip, slips) in [(0, false), (100, true)] {
         let mut os = Os::new(&format!("windows-11,slip={slip}"), 2);
-        os.request(0, Nanos::from_ms(2), ms(1));
+        os.request(0, Nanos::from_ms(4), ms(1));
         os.arm(0, SLEEP, ms(2), ms(1), Time::ZERO);
         os.arm(1, SLEEP, ms(2), ms(3), Time::ZERO);
         let (_, _, expired) = os.interrupt();
