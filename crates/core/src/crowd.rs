@@ -29,10 +29,20 @@ const SOON_MAX: Nanos = Nanos::from_us(2_500);
 const DISTURBED: Nanos = Nanos::from_us(50);
 /// How long that is remembered: a dozen waits at 60 Hz.
 const MEMORY_NS: u64 = 250_000_000;
-/// With so many other spins at the same time, or where an offer was taken, naps keep their
-/// slack for this long. Each change makes waits learn anew.
-const MANY: u32 = 2;
-const SLACK_MEMORY_NS: u64 = 4_000_000_000;
+/// Where a spin that begins meets so many others in the mean, in parts of `ONE`, naps keep their
+/// slack.
+const MANY: u32 = ONE * 2 / 5;
+/// The same during `LEARNING`, when spins are longer than they will be.
+const MANY_AT_ONCE: u32 = ONE * 3;
+const ONE: u32 = 1 << 12;
+/// The mean is over so many spins.
+const MEAN: u32 = 64;
+/// How long waits learn after their naps have lost the slack, and after the first wait.
+const LEARNING_NS: u64 = 128_000_000;
+/// How long naps keep the slack: then the spins count again without it. Each time twice as long,
+/// because each change makes waits learn anew.
+const SLACK_FIRST_NS: u64 = 2_000_000_000;
+const SLACK_MAX_NS: u64 = 64_000_000_000;
 /// A spin that ended soon adds one to the credit. One that met a busy thread costs this much, or
 /// less where other threads of the process spin, because it may have met many of them.
 const BUSY: u32 = 16;
@@ -51,9 +61,12 @@ const PAUSE_FADES: u64 = 64;
 #[derive(Debug)]
 pub struct Crowd {
     spinning: AtomicU32,
+    others: AtomicU32,
     credit: AtomicU32,
     met_at: AtomicU64,
-    crowded_at: AtomicU64,
+    slack_until: AtomicU64,
+    slack_ns: AtomicU64,
+    learns_from: AtomicU64,
     disturbed_at: AtomicU64,
     paused_until: AtomicU64,
     pause_ns: AtomicU64,
@@ -83,9 +96,12 @@ impl Crowd {
     pub const fn new() -> Self {
         Self {
             spinning: AtomicU32::new(0),
+            others: AtomicU32::new(0),
             credit: AtomicU32::new(BUSY - 1),
             met_at: AtomicU64::new(0),
-            crowded_at: AtomicU64::new(0),
+            slack_until: AtomicU64::new(0),
+            slack_ns: AtomicU64::new(SLACK_FIRST_NS),
+            learns_from: AtomicU64::new(0),
             disturbed_at: AtomicU64::new(0),
             paused_until: AtomicU64::new(0),
             pause_ns: AtomicU64::new(PAUSE_FIRST_NS),
@@ -98,14 +114,16 @@ impl Crowd {
     #[inline]
     pub fn begin(&self, now: u64) -> bool {
         let others = self.spinning.fetch_add(1, Relaxed);
-        if others >= MANY {
-            self.crowded_at.store(now, Relaxed);
+        let mean = self.others.load(Relaxed);
+        if others > 0 || mean > 0 {
+            self.meet(others, mean, now);
         }
         if others > 0 {
             self.met_at.store(now, Relaxed);
         } else if self.disturbed_at.load(Relaxed) == 0 {
             // The first wait of the process: it may be one of many processes that wait.
             self.disturbed_at.store(now, Relaxed);
+            self.learns_from.store(now, Relaxed);
         }
         let is_recent = |at| is_recent(at, now, MEMORY_NS);
         (others > 0 || is_recent(&self.met_at) || is_recent(&self.disturbed_at))
@@ -122,7 +140,6 @@ impl Crowd {
                 return false;
             }
             self.met_at.store(now, Relaxed);
-            self.crowded_at.store(now, Relaxed);
         }
         true
     }
@@ -141,22 +158,46 @@ impl Crowd {
         }
     }
 
-    /// Whether many threads waited at the same time lately. Their naps then keep the timer
-    /// slack of the thread, so that one interrupt wakes several.
+    /// Whether many threads wait at the same time. Their naps then keep the timer slack of the
+    /// thread, so that one interrupt wakes several.
     #[inline]
     pub fn is_crowded(&self, now: u64) -> bool {
-        is_recent(&self.crowded_at, now, SLACK_MEMORY_NS)
+        now < self.slack_until.load(Relaxed)
     }
 
     /// Whether [`is_crowded`](Self::is_crowded) was ever true, for which no time is needed.
     #[inline]
     pub fn was_crowded(&self) -> bool {
-        self.crowded_at.load(Relaxed) > 0
+        self.slack_until.load(Relaxed) > 0
     }
 
     /// The child of a fork has one thread.
     pub fn forked(&self) {
         self.spinning.store(0, Relaxed);
+    }
+
+    /// A spin begins among `others`, which were so many in the mean before.
+    fn meet(&self, others: u32, mean: u32, now: u64) {
+        let slack_until = self.slack_until.load(Relaxed);
+        if now < slack_until {
+            return;
+        }
+        let mean = mean - mean.div_ceil(MEAN) + others.min(MEAN) * (ONE / MEAN);
+        let learns_from = self.learns_from.load(Relaxed).max(slack_until);
+        let many = match now.saturating_sub(learns_from) < LEARNING_NS {
+            true => MANY_AT_ONCE,
+            false => MANY,
+        };
+        if mean < many {
+            self.others.store(mean, Relaxed);
+            return;
+        }
+        let slack_ns = self.slack_ns.load(Relaxed);
+        self.others.store(0, Relaxed);
+        self.slack_until
+            .store(now.saturating_add(slack_ns), Relaxed);
+        self.slack_ns
+            .store((slack_ns * 2).min(SLACK_MAX_NS), Relaxed);
     }
 
     fn earn(&self) {
@@ -261,22 +302,37 @@ mod tests {
         }
     }
 
+    /// So many spins `now`, each of which meets as many others. Returns whether naps keep their
+    /// slack then.
+    fn meet(crowd: &Crowd, now: u64, spins: usize, others: u32) -> bool {
+        (0..others).for_each(|_| _ = crowd.begin(now));
+        for _ in 0..spins {
+            crowd.begin(now);
+            crowd.end(now, Spun::Shared);
+        }
+        (0..others).for_each(|_| crowd.end(now, Spun::Shared));
+        crowd.is_crowded(now)
+    }
+
     #[test]
-    fn naps_keep_their_slack_among_many() {
+    fn naps_keep_their_slack_where_spins_meet_many_others() {
         let crowd = quiet();
-        let spins = |many: u32| {
-            (0..many).for_each(|_| {
-                crowd.begin(LATER);
-            });
-            (0..many).for_each(|_| crowd.end(LATER, Spun::Shared));
-            crowd.is_crowded(LATER + 3_000 * MS)
-        };
-        assert!(!spins(2) && spins(3));
-        assert!(!crowd.is_crowded(LATER + 5_000 * MS));
-        // Threads of other processes are met by what they take.
+        for at in 0..100 {
+            assert!(!meet(&crowd, LATER + at, 1, 1) && !meet(&crowd, LATER + at, 3, 0));
+        }
+        assert!(meet(&crowd, LATER, 100, 1));
+        assert!(crowd.is_crowded(LATER + 1_999 * MS) && !crowd.is_crowded(LATER + 2_001 * MS));
+    }
+
+    #[test]
+    fn waits_learn_without_slack_before_spins_count() {
         let crowd = quiet();
-        assert!(crowd.offered(LATER, Nanos::from_us(20)));
-        assert!(crowd.is_crowded(LATER));
+        assert!(!meet(&crowd, 100 * MS, 100, 2) && meet(&crowd, 101 * MS, 300, 4));
+        // Two seconds later it begins anew, and then lasts twice as long.
+        let ended = 2_102 * MS;
+        assert!(!meet(&crowd, ended, 100, 2));
+        assert!(meet(&crowd, ended + 200 * MS, 100, 1));
+        assert!(crowd.is_crowded(ended + 4_000 * MS));
     }
 
     #[test]

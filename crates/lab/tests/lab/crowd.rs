@@ -20,20 +20,22 @@ const OURS: [(&str, f64); 3] = [
     ("adaptive-exact", 100.0),
 ];
 
-/// Where 64 threads wait for this long, two CPUs are busy with their naps alone.
-const OVERLOAD: Nanos = Nanos::from_us(200);
+/// The most that a wait may cost, times the best of the others, except where a cell says else.
+const MOST: f64 = 1.05;
 
-/// The cells: who waits, how many, how long, and beside how many busy programs on two CPUs.
-const CROWDS: [(SpawnKind, usize, Nanos, usize); 9] = [
-    (THREADS, 3, Nanos::from_us(1_000), 0),
-    (THREADS, 8, Nanos::from_us(1_000), 0),
-    (THREADS, 24, Nanos::from_us(1_000), 0),
-    (THREADS, 64, Nanos::from_us(1_000), 0),
-    (THREADS, 64, OVERLOAD, 0),
-    (THREADS, 64, Nanos::from_us(5_000), 0),
-    (PROCESSES, 24, Nanos::from_us(1_000), 0),
-    (THREADS, 3, Nanos::from_us(1_000), 2),
-    (THREADS, 64, Nanos::from_us(1_000), 2),
+/// The cells: who waits, how many, how long, and beside how many busy programs on two CPUs;
+/// and the most for each of `OURS`.
+const CROWDS: [(SpawnKind, usize, Nanos, usize, [f64; 3]); 9] = [
+    (THREADS, 3, Nanos::from_us(1_000), 0, [MOST; 3]),
+    (THREADS, 8, Nanos::from_us(1_000), 0, [MOST, MOST, 1.06]),
+    (THREADS, 24, Nanos::from_us(1_000), 0, [MOST; 3]),
+    (THREADS, 64, Nanos::from_us(1_000), 0, [MOST, 1.06, MOST]),
+    // The naps alone keep two CPUs busy, and the queues are longer than any margin.
+    (THREADS, 64, Nanos::from_us(200), 0, [MOST, MOST, 1.27]),
+    (THREADS, 64, Nanos::from_us(5_000), 0, [MOST, 1.06, MOST]),
+    (PROCESSES, 24, Nanos::from_us(1_000), 0, [MOST; 3]),
+    (THREADS, 3, Nanos::from_us(1_000), 2, [MOST; 3]),
+    (THREADS, 64, Nanos::from_us(1_000), 2, [MOST; 3]),
 ];
 
 /// Of `ours` at its weight: over the better of one plain sleep and spin_sleep, and over
@@ -52,37 +54,32 @@ fn over(crowd: Crowd, (ours, weight): (&str, f64)) -> (f64, f64, Waits) {
 }
 
 #[test]
-fn in_a_crowd_no_adaptive_is_dearer_than_a_sleep_or_spin_sleep() {
+fn in_a_crowd_no_adaptive_is_dearer_than_a_sleep_spin_sleep_or_quantile() {
     let mut failed = Vec::new();
-    let mut logs = Vec::new();
     std::thread::scope(|scope| {
-        let cells = CROWDS.map(|(kind, many, length, hogs)| {
+        let cells = CROWDS.map(|(kind, many, length, hogs, most)| {
             let crowd = Crowd {
                 kind,
                 many,
                 length,
                 hogs,
             };
-            scope.spawn(move || OURS.map(|ours| (crowd, ours, over(crowd, ours))))
+            let ours = [0, 1, 2].map(|i| (OURS[i], most[i]));
+            scope.spawn(move || ours.map(|(ours, most)| (crowd, ours, most, over(crowd, ours))))
         });
-        for (crowd, (name, weight), (plain, quantile, mine)) in
+        for (crowd, (name, weight), most, (plain, quantile, mine)) in
             cells.into_iter().flat_map(|cell| cell.join().unwrap())
         {
             let line = format!(
-                "{crowd:?}, {name} at {weight}: {plain:.2} and {quantile:.2} times, {mine:?}"
+                "{crowd:?}, {name} at {weight}: {plain:.3} and {quantile:.3} times, {mine:?}"
             );
             println!("{line}");
-            logs.push(quantile.ln());
-            let most = if crowd.length == OVERLOAD { 1.3 } else { 1.05 };
-            if plain > most {
+            if plain.max(quantile) > most {
                 failed.push(line);
             }
         }
     });
-    let mean = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
     assert!(failed.is_empty(), "{}", failed.join("\n"));
-    // The beginning of each crowd included, in which `adaptive` takes longer to learn.
-    assert!(mean < 1.3, "over quantile in the geometric mean: {mean:.3}");
 }
 
 /// Five threads that sleep on one CPU at 1 kHz, and how late the measured waits were.
