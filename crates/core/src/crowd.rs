@@ -10,7 +10,10 @@
 //!
 //! A busy thread that takes the offer keeps the CPU for a whole time slice, which makes the wait
 //! milliseconds late. Where that happens to more than a few spins, spins keep their CPU for a
-//! while: the more often, the longer.
+//! while: the more often, the longer. Where several threads wait, spins are also short then: the
+//! time that they spin is time that the scheduler owes to the busy threads, and takes back from
+//! the waits that follow. They are short as well where more threads spin than the CPUs can serve,
+//! so that there is always one that spins.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -35,6 +38,8 @@ const MANY: u32 = ONE * 2 / 5;
 /// The same during `LEARNING`, when spins are longer than they will be.
 const MANY_AT_ONCE: u32 = ONE * 3;
 const ONE: u32 = 1 << 12;
+/// Where it meets more than so many, several threads wait.
+const SEVERAL: u32 = ONE / 8;
 /// The mean is over so many spins.
 const MEAN: u32 = 64;
 /// How long waits learn after their naps have lost the slack, and after the first wait.
@@ -46,13 +51,25 @@ const SLACK_MAX_NS: u64 = 64_000_000_000;
 /// A spin that ended soon adds one to the credit. One that met a busy thread costs this much, or
 /// less where other threads of the process spin, because it may have met many of them.
 const BUSY: u32 = 16;
+/// One loss more than that is forgiven at first: many processes that begin at the same instant run
+/// code that is in no cache, and queue for longer than `SOON`.
+const CREDIT_FIRST: u32 = 2 * BUSY - 1;
 const BUSY_AMONG: u32 = 4;
 const CREDIT_MAX: u32 = 64;
 /// Without credit spins keep the CPU for this long, four times as long the next time, and a part
 /// of 64 less after each spin that ended soon.
-const PAUSE_FIRST_NS: u64 = 32_000_000;
+const PAUSE_FIRST_NS: u64 = 128_000_000;
 const PAUSE_MAX_NS: u64 = 16_000_000_000;
 const PAUSE_FADES: u64 = 64;
+/// The most that a wait spins meanwhile, where several threads wait. The pause is then at most this
+/// long, because waits without spins are later where the busy threads have gone.
+const SHORT: Nanos = Nanos::from_us(5);
+const SHORT_MAX_NS: u64 = 4_000_000_000;
+/// Where there was no spin alone for this long, and so many others are there, the CPUs are
+/// overloaded, and spins are short for a while.
+const OVERLOADED_NS: u64 = 32_000_000;
+const OVERLOADED_BY: u32 = 4;
+const OVERLOAD_LASTS_NS: u64 = 1_000_000_000;
 
 /// The shared notes of the waiting threads of one process.
 ///
@@ -69,6 +86,8 @@ pub struct Crowd {
     learns_from: AtomicU64,
     disturbed_at: AtomicU64,
     paused_until: AtomicU64,
+    short_until: AtomicU64,
+    together_since: AtomicU64,
     pause_ns: AtomicU64,
 }
 
@@ -97,13 +116,15 @@ impl Crowd {
         Self {
             spinning: AtomicU32::new(0),
             others: AtomicU32::new(0),
-            credit: AtomicU32::new(BUSY - 1),
+            credit: AtomicU32::new(CREDIT_FIRST),
             met_at: AtomicU64::new(0),
             slack_until: AtomicU64::new(0),
             slack_ns: AtomicU64::new(SLACK_FIRST_NS),
             learns_from: AtomicU64::new(0),
             disturbed_at: AtomicU64::new(0),
             paused_until: AtomicU64::new(0),
+            short_until: AtomicU64::new(0),
+            together_since: AtomicU64::new(0),
             pause_ns: AtomicU64::new(PAUSE_FIRST_NS),
         }
     }
@@ -114,12 +135,16 @@ impl Crowd {
     #[inline]
     pub fn begin(&self, now: u64) -> bool {
         let others = self.spinning.fetch_add(1, Relaxed);
+        if others == 0 {
+            self.together_since.store(0, Relaxed);
+        }
         let mean = self.others.load(Relaxed);
         if others > 0 || mean > 0 {
             self.meet(others, mean, now);
         }
         if others > 0 {
             self.met_at.store(now, Relaxed);
+            self.join(others, now);
         } else if self.disturbed_at.load(Relaxed) == 0 {
             // The first wait of the process: it may be one of many processes that wait.
             self.disturbed_at.store(now, Relaxed);
@@ -158,11 +183,23 @@ impl Crowd {
         }
     }
 
+    /// The most that a wait may spin that begins `now`: 5 us where several threads wait and busy
+    /// threads take their offers, and where more spin than the CPUs can serve; else there is no
+    /// limit.
+    #[inline]
+    pub fn spin_most(&self, now: u64) -> Nanos {
+        match now < self.short_until.load(Relaxed) {
+            true => SHORT,
+            false => Nanos::MAX,
+        }
+    }
+
     /// Whether many threads wait at the same time. Their naps then keep the timer slack of the
-    /// thread, so that one interrupt wakes several.
+    /// thread, so that one interrupt wakes several. Where spins are short the slack would make
+    /// waits late, so they do not.
     #[inline]
     pub fn is_crowded(&self, now: u64) -> bool {
-        now < self.slack_until.load(Relaxed)
+        now < self.slack_until.load(Relaxed) && now >= self.short_until.load(Relaxed)
     }
 
     /// Whether [`is_crowded`](Self::is_crowded) was ever true, for which no time is needed.
@@ -174,6 +211,18 @@ impl Crowd {
     /// The child of a fork has one thread.
     pub fn forked(&self) {
         self.spinning.store(0, Relaxed);
+    }
+
+    /// A spin begins among `others`.
+    fn join(&self, others: u32, now: u64) {
+        let since = self.together_since.load(Relaxed);
+        if since == 0 {
+            self.together_since.store(now, Relaxed);
+        } else if others >= OVERLOADED_BY && now.saturating_sub(since) > OVERLOADED_NS {
+            self.together_since.store(now, Relaxed);
+            let until = now.saturating_add(OVERLOAD_LASTS_NS);
+            self.short_until.fetch_max(until, Relaxed);
+        }
     }
 
     /// A spin begins among `others`, which were so many in the mean before.
@@ -200,6 +249,14 @@ impl Crowd {
             .store((slack_ns * 2).min(SLACK_MAX_NS), Relaxed);
     }
 
+    /// Whether several threads wait, as seen by a spin that just met a busy thread. Where that was
+    /// so before, one other spin is enough: short spins meet few.
+    fn has_several(&self, now: u64, is_among_others: bool) -> bool {
+        now < self.slack_until.load(Relaxed)
+            || self.others.load(Relaxed) > SEVERAL
+            || (is_among_others && self.short_until.load(Relaxed) > 0)
+    }
+
     fn earn(&self) {
         let credit = self.credit.load(Relaxed);
         if credit < CREDIT_MAX {
@@ -219,8 +276,18 @@ impl Crowd {
         self.credit.store(left.unwrap_or(0), Relaxed);
         // Others lose at the same time: that counts once.
         if left.is_none() && now >= self.paused_until.load(Relaxed) {
+            let is_shared = self.has_several(now, is_among_others);
+            let most = if is_shared {
+                SHORT_MAX_NS
+            } else {
+                PAUSE_MAX_NS
+            };
             let pause = self.pause_ns.load(Relaxed);
-            self.paused_until.store(now.saturating_add(pause), Relaxed);
+            let until = now.saturating_add(pause.min(most));
+            self.paused_until.store(until, Relaxed);
+            if is_shared {
+                self.short_until.store(until, Relaxed);
+            }
             self.pause_ns.store((pause * 4).min(PAUSE_MAX_NS), Relaxed);
         }
     }
@@ -345,6 +412,77 @@ mod tests {
             lost += u64::from(spin(&crowd, wait * MS, Nanos::from_ms(3)));
         }
         assert!((20..60).contains(&lost), "{lost}");
+    }
+
+    /// A spin beside busy threads, which meets as many others and loses the CPU.
+    fn lose(crowd: &Crowd, now: u64, others: u32) {
+        (0..others).for_each(|_| _ = crowd.begin(now));
+        crowd.begin(now);
+        crowd.end(now, Spun::Lost);
+        (0..others).for_each(|_| crowd.end(now, Spun::Kept(Nanos::ZERO)));
+    }
+
+    #[test]
+    fn spins_are_short_while_busy_threads_take_the_offers_of_several_threads() {
+        let crowd = quiet();
+        for wait in 0..20 {
+            assert_eq!(crowd.spin_most(LATER + wait), Nanos::MAX);
+            meet(&crowd, LATER + wait, 1, 1);
+        }
+        (0..20).for_each(|wait| lose(&crowd, LATER + MS + wait, 1));
+        assert_eq!(crowd.spin_most(LATER + 2 * MS), SHORT);
+        assert_eq!(crowd.spin_most(LATER + 140 * MS), Nanos::MAX);
+        // Few spins meet others then, and the next losses tell as well.
+        crowd.others.store(0, Relaxed);
+        (0..4).for_each(|wait| lose(&crowd, LATER + 140 * MS + wait, 1));
+        assert_eq!(crowd.spin_most(LATER + 141 * MS), SHORT);
+        for second in 1..100 {
+            let now = LATER + second * 5_000 * MS;
+            (0..20).for_each(|_| lose(&crowd, now, 1));
+            assert_eq!(crowd.spin_most(now + MS), SHORT);
+            assert_eq!(crowd.spin_most(now + 4_001 * MS), Nanos::MAX);
+        }
+    }
+
+    #[test]
+    fn spins_are_short_where_some_thread_always_spins() {
+        let overload = |alone_at: Option<u64>, others: u32| {
+            let crowd = quiet();
+            (0..others).for_each(|_| _ = crowd.begin(LATER));
+            for at in 1..40 {
+                if alone_at == Some(at) {
+                    (0..others).for_each(|_| crowd.end(LATER + at * MS, Spun::Shared));
+                    (0..others).for_each(|_| _ = crowd.begin(LATER + at * MS));
+                }
+                crowd.begin(LATER + at * MS);
+                crowd.end(LATER + at * MS, Spun::Shared);
+            }
+            crowd.spin_most(LATER + 40 * MS) == SHORT
+        };
+        assert!(overload(None, 4) && overload(None, 30));
+        // A thread that was killed while it spun is counted for ever, and does not matter.
+        assert!(!overload(None, 1));
+        // Those that wait for the same instants are alone in between.
+        assert!(!overload(Some(20), 30));
+    }
+
+    #[test]
+    fn naps_have_no_slack_while_spins_are_short() {
+        let crowd = quiet();
+        assert!(meet(&crowd, LATER, 100, 1));
+        (0..20).for_each(|wait| lose(&crowd, LATER + wait, 1));
+        assert!(!crowd.is_crowded(LATER + 2 * MS) && crowd.is_crowded(LATER + 500 * MS));
+    }
+
+    #[test]
+    fn who_waits_alone_beside_busy_threads_spins_as_long_as_it_likes() {
+        let crowd = quiet();
+        for wait in 0..1_000 {
+            crowd.disturbed_at.store(LATER + wait * MS, Relaxed);
+            spin(&crowd, LATER + wait * MS, Nanos::from_ms(3));
+            assert_eq!(crowd.spin_most(LATER + wait * MS), Nanos::MAX);
+        }
+        assert!(crowd.paused_until.load(Relaxed) > LATER);
     }
 
     #[test]

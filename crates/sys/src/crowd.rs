@@ -47,6 +47,12 @@ pub fn spin_until(
     (now, reason)
 }
 
+/// The most that a wait may spin that begins `now`; `Nanos::MAX` if there is no limit.
+#[inline]
+pub fn spin_most(now: Tick) -> Nanos {
+    CROWD.spin_most(now.as_ns())
+}
+
 /// Offers the CPU again and again until `end`, or until a busy thread took it.
 #[cold]
 fn share(from: Tick, end: Tick, is_over: impl Fn() -> bool) -> (Tick, Spun) {
