@@ -65,10 +65,10 @@ const PAUSE_FADES: u64 = 64;
 /// long, because waits without spins are later where the busy threads have gone.
 const SHORT: Nanos = Nanos::from_us(5);
 const SHORT_MAX_NS: u64 = 4_000_000_000;
-/// Where there was no spin alone for this long, and so many others are there, the CPUs are
-/// overloaded, and spins are short for a while.
+/// Where there was no spin alone for this long, and so many others are there for each CPU, the CPUs
+/// are overloaded, and spins are short for a while.
 const OVERLOADED_NS: u64 = 32_000_000;
-const OVERLOADED_BY: u32 = 4;
+const OVERLOADED_BY: u32 = 2;
 const OVERLOAD_LASTS_NS: u64 = 1_000_000_000;
 
 /// The shared notes of the waiting threads of one process.
@@ -77,6 +77,7 @@ const OVERLOAD_LASTS_NS: u64 = 1_000_000_000;
 /// Two threads that write at the same time may lose one of the two notes, which does no harm.
 #[derive(Debug)]
 pub struct Crowd {
+    cpus: AtomicU32,
     spinning: AtomicU32,
     others: AtomicU32,
     credit: AtomicU32,
@@ -114,6 +115,7 @@ impl Crowd {
     /// A process in which nobody has waited yet.
     pub const fn new() -> Self {
         Self {
+            cpus: AtomicU32::new(0),
             spinning: AtomicU32::new(0),
             others: AtomicU32::new(0),
             credit: AtomicU32::new(CREDIT_FIRST),
@@ -127,6 +129,16 @@ impl Crowd {
             together_since: AtomicU64::new(0),
             pause_ns: AtomicU64::new(PAUSE_FIRST_NS),
         }
+    }
+
+    /// Notes how many CPUs the process may use. Until it is known they are never overloaded.
+    pub fn set_cpus(&self, cpus: u32) {
+        self.cpus.store(cpus, Relaxed);
+    }
+
+    /// Whether [`set_cpus`](Self::set_cpus) was called.
+    pub fn knows_cpus(&self) -> bool {
+        self.cpus.load(Relaxed) > 0
     }
 
     /// A thread begins to spin `now`. Returns whether it offers the CPU.
@@ -218,10 +230,13 @@ impl Crowd {
         let since = self.together_since.load(Relaxed);
         if since == 0 {
             self.together_since.store(now, Relaxed);
-        } else if others >= OVERLOADED_BY && now.saturating_sub(since) > OVERLOADED_NS {
-            self.together_since.store(now, Relaxed);
-            let until = now.saturating_add(OVERLOAD_LASTS_NS);
-            self.short_until.fetch_max(until, Relaxed);
+        } else if now.saturating_sub(since) > OVERLOADED_NS {
+            let cpus = self.cpus.load(Relaxed);
+            if cpus > 0 && others / OVERLOADED_BY >= cpus {
+                self.together_since.store(now, Relaxed);
+                let until = now.saturating_add(OVERLOAD_LASTS_NS);
+                self.short_until.fetch_max(until, Relaxed);
+            }
         }
     }
 
@@ -448,6 +463,7 @@ mod tests {
     fn spins_are_short_where_some_thread_always_spins() {
         let overload = |alone_at: Option<u64>, others: u32| {
             let crowd = quiet();
+            crowd.set_cpus(2);
             (0..others).for_each(|_| _ = crowd.begin(LATER));
             for at in 1..40 {
                 if alone_at == Some(at) {
@@ -461,7 +477,7 @@ mod tests {
         };
         assert!(overload(None, 4) && overload(None, 30));
         // A thread that was killed while it spun is counted for ever, and does not matter.
-        assert!(!overload(None, 1));
+        assert!(!overload(None, 1) && !overload(None, 3));
         // Those that wait for the same instants are alone in between.
         assert!(!overload(Some(20), 30));
     }
