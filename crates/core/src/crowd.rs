@@ -10,10 +10,9 @@
 //!
 //! A busy thread that takes the offer keeps the CPU for a whole time slice, which makes the wait
 //! milliseconds late. Where that happens to more than a few spins, spins keep their CPU for a
-//! while: the more often, the longer. Where several threads wait, spins are also short then: the
-//! time that they spin is time that the scheduler owes to the busy threads, and takes back from
-//! the waits that follow. They are short as well where more threads spin than the CPUs can serve,
-//! so that there is always one that spins.
+//! while: the more often, the longer. Where several threads wait, spins are also short then.
+//! The scheduler owes the busy threads the time that was spun, and takes it back from the waits
+//! that follow. Spins are short as well where more threads spin than the CPUs can serve.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -51,8 +50,8 @@ const SLACK_MAX_NS: u64 = 64_000_000_000;
 /// A spin that ended soon adds one to the credit. One that met a busy thread costs this much, or
 /// less where other threads of the process spin, because it may have met many of them.
 const BUSY: u32 = 16;
-/// One loss more than that is forgiven at first: many processes that begin at the same instant run
-/// code that is in no cache, and queue for longer than `SOON`.
+/// One loss more than that is forgiven at first. Many processes that begin at the same instant run
+/// uncached code, and queue for longer than `SOON`.
 const CREDIT_FIRST: u32 = 2 * BUSY - 1;
 const BUSY_AMONG: u32 = 4;
 const CREDIT_MAX: u32 = 64;
@@ -65,8 +64,8 @@ const PAUSE_FADES: u64 = 64;
 /// long, because waits without spins are later where the busy threads have gone.
 const SHORT: Nanos = Nanos::from_us(5);
 const SHORT_MAX_NS: u64 = 4_000_000_000;
-/// Where there was no spin alone for this long, and so many others are there for each CPU, the CPUs
-/// are overloaded, and spins are short for a while.
+/// The CPUs are overloaded where no spin was alone for this long, and so many others spin for each
+/// CPU. Spins are then short for a while.
 const OVERLOADED_NS: u64 = 32_000_000;
 const OVERLOADED_BY: u32 = 2;
 const OVERLOAD_LASTS_NS: u64 = 1_000_000_000;
@@ -384,7 +383,7 @@ mod tests {
         }
     }
 
-    /// So many spins `now`, each of which meets as many others. Returns whether naps keep their
+    /// Some spins `now`, each of which meets as many others. Returns whether naps keep their
     /// slack then.
     fn meet(crowd: &Crowd, now: u64, spins: usize, others: u32) -> bool {
         (0..others).for_each(|_| _ = crowd.begin(now));
@@ -478,7 +477,7 @@ mod tests {
         assert!(overload(None, 4) && overload(None, 30));
         // A thread that was killed while it spun is counted for ever, and does not matter.
         assert!(!overload(None, 1) && !overload(None, 3));
-        // Those that wait for the same instants are alone in between.
+        // Threads that wait for the same instants are alone in between.
         assert!(!overload(Some(20), 30));
     }
 

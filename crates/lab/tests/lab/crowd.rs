@@ -46,9 +46,9 @@ const CROWDS: [(SpawnKind, usize, Nanos, usize, [f64; 3]); 13] = [
 /// `adaptive-exact` beside four programs where a yield gives up the place, elsewhere 0.98 and more.
 const RATE: f64 = 0.94;
 
-/// What the waits of a crowd came to, beside the others.
+/// The waits of a crowd, beside the others.
 struct Cell {
-    /// Who waited, and how.
+    /// The crowd, the model and its waits.
     name: String,
     /// The cost, over the best of one plain sleep, spin_sleep and `quantile`, which learns and
     /// spins with the same machine.

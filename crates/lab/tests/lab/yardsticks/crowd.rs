@@ -34,7 +34,7 @@ pub(crate) struct Waits {
     pub(crate) late_ns: f64,
     /// Waits a second, of all threads together.
     pub(crate) rate: f64,
-    /// So late one in a hundred is at least, in ns.
+    /// The 99th percentile of lateness, in ns.
     pub(crate) late_ns_p99: i64,
 }
 
