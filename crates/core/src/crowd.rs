@@ -10,7 +10,9 @@
 //!
 //! A busy thread that takes the offer keeps the CPU for a whole time slice, which makes the wait
 //! milliseconds late. Where that happens to more than a few spins, spins keep their CPU for a
-//! while: the more often, the longer.
+//! while: the more often, the longer. Where several threads wait, spins are also short then.
+//! The scheduler owes the busy threads the time that was spun, and takes it back from the waits
+//! that follow. Spins are short as well where more threads spin than the CPUs can serve.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -29,20 +31,44 @@ const SOON_MAX: Nanos = Nanos::from_us(2_500);
 const DISTURBED: Nanos = Nanos::from_us(50);
 /// How long that is remembered: a dozen waits at 60 Hz.
 const MEMORY_NS: u64 = 250_000_000;
-/// With so many other spins at the same time, or where an offer was taken, naps keep their
-/// slack for this long. Each change makes waits learn anew.
-const MANY: u32 = 2;
-const SLACK_MEMORY_NS: u64 = 4_000_000_000;
+/// Where a spin that begins meets so many others in the mean, in parts of `ONE`, naps keep their
+/// slack.
+const MANY: u32 = ONE * 2 / 5;
+/// The same during `LEARNING`, when spins are longer than they will be.
+const MANY_AT_ONCE: u32 = ONE * 3;
+const ONE: u32 = 1 << 12;
+/// Where it meets more than so many, several threads wait.
+const SEVERAL: u32 = ONE / 8;
+/// The mean is over so many spins.
+const MEAN: u32 = 64;
+/// How long waits learn after their naps have lost the slack, and after the first wait.
+const LEARNING_NS: u64 = 128_000_000;
+/// How long naps keep the slack: then the spins count again without it. Each time twice as long,
+/// because each change makes waits learn anew.
+const SLACK_FIRST_NS: u64 = 2_000_000_000;
+const SLACK_MAX_NS: u64 = 64_000_000_000;
 /// A spin that ended soon adds one to the credit. One that met a busy thread costs this much, or
 /// less where other threads of the process spin, because it may have met many of them.
 const BUSY: u32 = 16;
+/// One loss more than that is forgiven at first. Many processes that begin at the same instant run
+/// uncached code, and queue for longer than `SOON`.
+const CREDIT_FIRST: u32 = 2 * BUSY - 1;
 const BUSY_AMONG: u32 = 4;
 const CREDIT_MAX: u32 = 64;
 /// Without credit spins keep the CPU for this long, four times as long the next time, and a part
 /// of 64 less after each spin that ended soon.
-const PAUSE_FIRST_NS: u64 = 32_000_000;
+const PAUSE_FIRST_NS: u64 = 128_000_000;
 const PAUSE_MAX_NS: u64 = 16_000_000_000;
 const PAUSE_FADES: u64 = 64;
+/// The most that a wait spins meanwhile, where several threads wait. The pause is then at most this
+/// long, because waits without spins are later where the busy threads have gone.
+const SHORT: Nanos = Nanos::from_us(5);
+const SHORT_MAX_NS: u64 = 4_000_000_000;
+/// The CPUs are overloaded where no spin was alone for this long, and so many others spin for each
+/// CPU. Spins are then short for a while.
+const OVERLOADED_NS: u64 = 32_000_000;
+const OVERLOADED_BY: u32 = 2;
+const OVERLOAD_LASTS_NS: u64 = 1_000_000_000;
 
 /// The shared notes of the waiting threads of one process.
 ///
@@ -50,12 +76,18 @@ const PAUSE_FADES: u64 = 64;
 /// Two threads that write at the same time may lose one of the two notes, which does no harm.
 #[derive(Debug)]
 pub struct Crowd {
+    cpus: AtomicU32,
     spinning: AtomicU32,
+    others: AtomicU32,
     credit: AtomicU32,
     met_at: AtomicU64,
-    crowded_at: AtomicU64,
+    slack_until: AtomicU64,
+    slack_ns: AtomicU64,
+    learns_from: AtomicU64,
     disturbed_at: AtomicU64,
     paused_until: AtomicU64,
+    short_until: AtomicU64,
+    together_since: AtomicU64,
     pause_ns: AtomicU64,
 }
 
@@ -82,14 +114,30 @@ impl Crowd {
     /// A process in which nobody has waited yet.
     pub const fn new() -> Self {
         Self {
+            cpus: AtomicU32::new(0),
             spinning: AtomicU32::new(0),
-            credit: AtomicU32::new(BUSY - 1),
+            others: AtomicU32::new(0),
+            credit: AtomicU32::new(CREDIT_FIRST),
             met_at: AtomicU64::new(0),
-            crowded_at: AtomicU64::new(0),
+            slack_until: AtomicU64::new(0),
+            slack_ns: AtomicU64::new(SLACK_FIRST_NS),
+            learns_from: AtomicU64::new(0),
             disturbed_at: AtomicU64::new(0),
             paused_until: AtomicU64::new(0),
+            short_until: AtomicU64::new(0),
+            together_since: AtomicU64::new(0),
             pause_ns: AtomicU64::new(PAUSE_FIRST_NS),
         }
+    }
+
+    /// Notes how many CPUs the process may use. Until it is known they are never overloaded.
+    pub fn set_cpus(&self, cpus: u32) {
+        self.cpus.store(cpus, Relaxed);
+    }
+
+    /// Whether [`set_cpus`](Self::set_cpus) was called.
+    pub fn knows_cpus(&self) -> bool {
+        self.cpus.load(Relaxed) > 0
     }
 
     /// A thread begins to spin `now`. Returns whether it offers the CPU.
@@ -98,14 +146,20 @@ impl Crowd {
     #[inline]
     pub fn begin(&self, now: u64) -> bool {
         let others = self.spinning.fetch_add(1, Relaxed);
-        if others >= MANY {
-            self.crowded_at.store(now, Relaxed);
+        if others == 0 {
+            self.together_since.store(0, Relaxed);
+        }
+        let mean = self.others.load(Relaxed);
+        if others > 0 || mean > 0 {
+            self.meet(others, mean, now);
         }
         if others > 0 {
             self.met_at.store(now, Relaxed);
+            self.join(others, now);
         } else if self.disturbed_at.load(Relaxed) == 0 {
             // The first wait of the process: it may be one of many processes that wait.
             self.disturbed_at.store(now, Relaxed);
+            self.learns_from.store(now, Relaxed);
         }
         let is_recent = |at| is_recent(at, now, MEMORY_NS);
         (others > 0 || is_recent(&self.met_at) || is_recent(&self.disturbed_at))
@@ -122,7 +176,6 @@ impl Crowd {
                 return false;
             }
             self.met_at.store(now, Relaxed);
-            self.crowded_at.store(now, Relaxed);
         }
         true
     }
@@ -141,22 +194,81 @@ impl Crowd {
         }
     }
 
-    /// Whether many threads waited at the same time lately. Their naps then keep the timer
-    /// slack of the thread, so that one interrupt wakes several.
+    /// The most that a wait may spin that begins `now`: 5 us where several threads wait and busy
+    /// threads take their offers, and where more spin than the CPUs can serve; else there is no
+    /// limit.
+    #[inline]
+    pub fn spin_most(&self, now: u64) -> Nanos {
+        match now < self.short_until.load(Relaxed) {
+            true => SHORT,
+            false => Nanos::MAX,
+        }
+    }
+
+    /// Whether many threads wait at the same time. Their naps then keep the timer slack of the
+    /// thread, so that one interrupt wakes several. Where spins are short the slack would make
+    /// waits late, so they do not.
     #[inline]
     pub fn is_crowded(&self, now: u64) -> bool {
-        is_recent(&self.crowded_at, now, SLACK_MEMORY_NS)
+        now < self.slack_until.load(Relaxed) && now >= self.short_until.load(Relaxed)
     }
 
     /// Whether [`is_crowded`](Self::is_crowded) was ever true, for which no time is needed.
     #[inline]
     pub fn was_crowded(&self) -> bool {
-        self.crowded_at.load(Relaxed) > 0
+        self.slack_until.load(Relaxed) > 0
     }
 
     /// The child of a fork has one thread.
     pub fn forked(&self) {
         self.spinning.store(0, Relaxed);
+    }
+
+    /// A spin begins among `others`.
+    fn join(&self, others: u32, now: u64) {
+        let since = self.together_since.load(Relaxed);
+        if since == 0 {
+            self.together_since.store(now, Relaxed);
+        } else if now.saturating_sub(since) > OVERLOADED_NS {
+            let cpus = self.cpus.load(Relaxed);
+            if cpus > 0 && others / OVERLOADED_BY >= cpus {
+                self.together_since.store(now, Relaxed);
+                let until = now.saturating_add(OVERLOAD_LASTS_NS);
+                self.short_until.fetch_max(until, Relaxed);
+            }
+        }
+    }
+
+    /// A spin begins among `others`, which were so many in the mean before.
+    fn meet(&self, others: u32, mean: u32, now: u64) {
+        let slack_until = self.slack_until.load(Relaxed);
+        if now < slack_until {
+            return;
+        }
+        let mean = mean - mean.div_ceil(MEAN) + others.min(MEAN) * (ONE / MEAN);
+        let learns_from = self.learns_from.load(Relaxed).max(slack_until);
+        let many = match now.saturating_sub(learns_from) < LEARNING_NS {
+            true => MANY_AT_ONCE,
+            false => MANY,
+        };
+        if mean < many {
+            self.others.store(mean, Relaxed);
+            return;
+        }
+        let slack_ns = self.slack_ns.load(Relaxed);
+        self.others.store(0, Relaxed);
+        self.slack_until
+            .store(now.saturating_add(slack_ns), Relaxed);
+        self.slack_ns
+            .store((slack_ns * 2).min(SLACK_MAX_NS), Relaxed);
+    }
+
+    /// Whether several threads wait, as seen by a spin that just met a busy thread. Where that was
+    /// so before, one other spin is enough: short spins meet few.
+    fn has_several(&self, now: u64, is_among_others: bool) -> bool {
+        now < self.slack_until.load(Relaxed)
+            || self.others.load(Relaxed) > SEVERAL
+            || (is_among_others && self.short_until.load(Relaxed) > 0)
     }
 
     fn earn(&self) {
@@ -178,8 +290,18 @@ impl Crowd {
         self.credit.store(left.unwrap_or(0), Relaxed);
         // Others lose at the same time: that counts once.
         if left.is_none() && now >= self.paused_until.load(Relaxed) {
+            let is_shared = self.has_several(now, is_among_others);
+            let most = if is_shared {
+                SHORT_MAX_NS
+            } else {
+                PAUSE_MAX_NS
+            };
             let pause = self.pause_ns.load(Relaxed);
-            self.paused_until.store(now.saturating_add(pause), Relaxed);
+            let until = now.saturating_add(pause.min(most));
+            self.paused_until.store(until, Relaxed);
+            if is_shared {
+                self.short_until.store(until, Relaxed);
+            }
             self.pause_ns.store((pause * 4).min(PAUSE_MAX_NS), Relaxed);
         }
     }
@@ -261,22 +383,37 @@ mod tests {
         }
     }
 
+    /// Some spins `now`, each of which meets as many others. Returns whether naps keep their
+    /// slack then.
+    fn meet(crowd: &Crowd, now: u64, spins: usize, others: u32) -> bool {
+        (0..others).for_each(|_| _ = crowd.begin(now));
+        for _ in 0..spins {
+            crowd.begin(now);
+            crowd.end(now, Spun::Shared);
+        }
+        (0..others).for_each(|_| crowd.end(now, Spun::Shared));
+        crowd.is_crowded(now)
+    }
+
     #[test]
-    fn naps_keep_their_slack_among_many() {
+    fn naps_keep_their_slack_where_spins_meet_many_others() {
         let crowd = quiet();
-        let spins = |many: u32| {
-            (0..many).for_each(|_| {
-                crowd.begin(LATER);
-            });
-            (0..many).for_each(|_| crowd.end(LATER, Spun::Shared));
-            crowd.is_crowded(LATER + 3_000 * MS)
-        };
-        assert!(!spins(2) && spins(3));
-        assert!(!crowd.is_crowded(LATER + 5_000 * MS));
-        // Threads of other processes are met by what they take.
+        for at in 0..100 {
+            assert!(!meet(&crowd, LATER + at, 1, 1) && !meet(&crowd, LATER + at, 3, 0));
+        }
+        assert!(meet(&crowd, LATER, 100, 1));
+        assert!(crowd.is_crowded(LATER + 1_999 * MS) && !crowd.is_crowded(LATER + 2_001 * MS));
+    }
+
+    #[test]
+    fn waits_learn_without_slack_before_spins_count() {
         let crowd = quiet();
-        assert!(crowd.offered(LATER, Nanos::from_us(20)));
-        assert!(crowd.is_crowded(LATER));
+        assert!(!meet(&crowd, 100 * MS, 100, 2) && meet(&crowd, 101 * MS, 300, 4));
+        // Two seconds later it begins anew, and then lasts twice as long.
+        let ended = 2_102 * MS;
+        assert!(!meet(&crowd, ended, 100, 2));
+        assert!(meet(&crowd, ended + 200 * MS, 100, 1));
+        assert!(crowd.is_crowded(ended + 4_000 * MS));
     }
 
     #[test]
@@ -289,6 +426,78 @@ mod tests {
             lost += u64::from(spin(&crowd, wait * MS, Nanos::from_ms(3)));
         }
         assert!((20..60).contains(&lost), "{lost}");
+    }
+
+    /// A spin beside busy threads, which meets as many others and loses the CPU.
+    fn lose(crowd: &Crowd, now: u64, others: u32) {
+        (0..others).for_each(|_| _ = crowd.begin(now));
+        crowd.begin(now);
+        crowd.end(now, Spun::Lost);
+        (0..others).for_each(|_| crowd.end(now, Spun::Kept(Nanos::ZERO)));
+    }
+
+    #[test]
+    fn spins_are_short_while_busy_threads_take_the_offers_of_several_threads() {
+        let crowd = quiet();
+        for wait in 0..20 {
+            assert_eq!(crowd.spin_most(LATER + wait), Nanos::MAX);
+            meet(&crowd, LATER + wait, 1, 1);
+        }
+        (0..20).for_each(|wait| lose(&crowd, LATER + MS + wait, 1));
+        assert_eq!(crowd.spin_most(LATER + 2 * MS), SHORT);
+        assert_eq!(crowd.spin_most(LATER + 140 * MS), Nanos::MAX);
+        // Few spins meet others then, and the next losses tell as well.
+        crowd.others.store(0, Relaxed);
+        (0..4).for_each(|wait| lose(&crowd, LATER + 140 * MS + wait, 1));
+        assert_eq!(crowd.spin_most(LATER + 141 * MS), SHORT);
+        for second in 1..100 {
+            let now = LATER + second * 5_000 * MS;
+            (0..20).for_each(|_| lose(&crowd, now, 1));
+            assert_eq!(crowd.spin_most(now + MS), SHORT);
+            assert_eq!(crowd.spin_most(now + 4_001 * MS), Nanos::MAX);
+        }
+    }
+
+    #[test]
+    fn spins_are_short_where_some_thread_always_spins() {
+        let overload = |alone_at: Option<u64>, others: u32| {
+            let crowd = quiet();
+            crowd.set_cpus(2);
+            (0..others).for_each(|_| _ = crowd.begin(LATER));
+            for at in 1..40 {
+                if alone_at == Some(at) {
+                    (0..others).for_each(|_| crowd.end(LATER + at * MS, Spun::Shared));
+                    (0..others).for_each(|_| _ = crowd.begin(LATER + at * MS));
+                }
+                crowd.begin(LATER + at * MS);
+                crowd.end(LATER + at * MS, Spun::Shared);
+            }
+            crowd.spin_most(LATER + 40 * MS) == SHORT
+        };
+        assert!(overload(None, 4) && overload(None, 30));
+        // A thread that was killed while it spun is counted for ever, and does not matter.
+        assert!(!overload(None, 1) && !overload(None, 3));
+        // Threads that wait for the same instants are alone in between.
+        assert!(!overload(Some(20), 30));
+    }
+
+    #[test]
+    fn naps_have_no_slack_while_spins_are_short() {
+        let crowd = quiet();
+        assert!(meet(&crowd, LATER, 100, 1));
+        (0..20).for_each(|wait| lose(&crowd, LATER + wait, 1));
+        assert!(!crowd.is_crowded(LATER + 2 * MS) && crowd.is_crowded(LATER + 500 * MS));
+    }
+
+    #[test]
+    fn who_waits_alone_beside_busy_threads_spins_as_long_as_it_likes() {
+        let crowd = quiet();
+        for wait in 0..1_000 {
+            crowd.disturbed_at.store(LATER + wait * MS, Relaxed);
+            spin(&crowd, LATER + wait * MS, Nanos::from_ms(3));
+            assert_eq!(crowd.spin_most(LATER + wait * MS), Nanos::MAX);
+        }
+        assert!(crowd.paused_until.load(Relaxed) > LATER);
     }
 
     #[test]

@@ -22,12 +22,19 @@ pub struct Goal<C> {
     pub deadline: Tick<C>,
     /// An event that ends the wait whenever it comes.
     pub or: Option<Event>,
+    /// The most that the wait may spin, because others want the CPU
+    /// ([`Crowd::spin_most`](crate::crowd::Crowd::spin_most)); `Nanos::MAX` if there is no limit.
+    pub spin_most: Nanos,
 }
 
 impl<C: Clock> Goal<C> {
     /// Wait until `deadline`, whatever happens.
     pub fn until(deadline: Tick<C>) -> Self {
-        Self { deadline, or: None }
+        Self {
+            deadline,
+            or: None,
+            spin_most: Nanos::MAX,
+        }
     }
 
     /// The time left at `now`.
@@ -406,8 +413,8 @@ mod tests {
     fn an_event_ends_the_wait_early() {
         let mut strategy = Naps(Vec::new());
         let goal = Goal {
-            deadline: at(100),
             or: Some(Event(1)),
+            ..Goal::until(at(100))
         };
         let mut wait = Wait::begin(&mut strategy, goal, at(0));
         wait.woke(&mut strategy, at(40), Reason::Event, None);
@@ -510,8 +517,8 @@ mod tests {
     fn steps_of_every_kind_are_carried_out_and_booked() {
         for event_in_yield in [false, true] {
             let goal = Goal {
-                deadline: at(100),
                 or: Some(Event(1)),
+                ..Goal::until(at(100))
             };
             let mut strategy = Steps::new(vec![
                 Step::block(Method::Sleep, Limit::Until(at(40))),

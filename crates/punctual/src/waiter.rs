@@ -485,8 +485,11 @@ impl Waiter {
         stops: Stops<'_>,
     ) -> Outcome {
         let cancel = stops.cancel;
-        let goal = Goal::until(anchor.tick(deadline));
         let mut now = anchor.tick(begin);
+        let goal = Goal {
+            spin_most: crowd::spin_most(now),
+            ..Goal::until(anchor.tick(deadline))
+        };
         let (mut outcome, mut yields) = (Outcome::default(), 0_u32);
         let mut step = self.strategy.next(&goal, &Turn::Begin(now));
         loop {

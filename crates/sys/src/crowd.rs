@@ -47,11 +47,20 @@ pub fn spin_until(
     (now, reason)
 }
 
+/// The most that a wait may spin that begins `now`; `Nanos::MAX` if there is no limit.
+#[inline]
+pub fn spin_most(now: Tick) -> Nanos {
+    CROWD.spin_most(now.as_ns())
+}
+
 /// Offers the CPU again and again until `end`, or until a busy thread took it.
 #[cold]
 fn share(from: Tick, end: Tick, is_over: impl Fn() -> bool) -> (Tick, Spun) {
     /// After so many offers without progress of the clock, the clock stands still.
     const MANY: u32 = 1 << 10;
+    if !CROWD.knows_cpus() {
+        CROWD.set_cpus(cpus());
+    }
     let (mut now, mut offers) = (from, 0_u32);
     while now < end && !is_over() {
         std::thread::yield_now();
@@ -65,6 +74,29 @@ fn share(from: Tick, end: Tick, is_over: impl Fn() -> bool) -> (Tick, Spun) {
         }
     }
     (now, Spun::Shared)
+}
+
+/// How many CPUs the process may use; 0 if that is unknown. May be called in signal handlers, unlike
+/// `available_parallelism`, which reads files on Linux.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[cold]
+fn cpus() -> u32 {
+    // SAFETY: a `cpu_set_t` is a mask of bits, for which zeros are a value; the call fills in as many
+    // bytes as it is told that there are.
+    unsafe {
+        let mut mask: libc::cpu_set_t = std::mem::zeroed();
+        match libc::sched_getaffinity(0, size_of_val(&mask), &raw mut mask) {
+            0 => libc::CPU_COUNT(&mask).try_into().unwrap_or(0),
+            _ => 0,
+        }
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+#[cold]
+fn cpus() -> u32 {
+    let cpus = std::thread::available_parallelism();
+    cpus.ok().map_or(0, |cpus| cpus.get() as u32)
 }
 
 /// Whether many threads of this process waited at the same time lately.
@@ -97,6 +129,11 @@ mod tests {
                 });
             }
         });
+    }
+
+    #[test]
+    fn it_knows_of_a_cpu_at_least() {
+        assert!(cpus() > 0);
     }
 
     #[test]

@@ -204,8 +204,8 @@ impl Os {
             Lengths::Any => Nanos::new((US * of_any_order(50_000.0, self.chance(0))) as u64),
         };
         let goal = Goal {
-            deadline: self.now + length,
             or,
+            ..Goal::until(self.now + length)
         };
         let signal = or
             .map(|_| self.now + Nanos::new((2.0 * self.chance(2) * length.as_ns() as f64) as u64));

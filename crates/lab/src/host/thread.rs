@@ -9,7 +9,7 @@ use punctual_core::{
     Carrier, Event, Goal, Lateness, Limit, Method, Nanos, Outcome, Reason, Schedule, drive,
 };
 use punctual_os::wait::Sleeper;
-use punctual_os::{Host, Tick, clock, probe, slack, thread};
+use punctual_os::{Host, Tick, clock, crowd, probe, slack, thread};
 use punctual_program::Probe;
 use punctual_program::lengths::{Cycles, Draws};
 use punctual_program::machine::ThreadObservations;
@@ -257,7 +257,12 @@ impl<'e> This<'e> {
         let mut since_signal = None;
         let outcome = match &mut self.subjects[with] {
             Waiting::Strategy(strategy) => {
-                let outcome = drive(strategy, Goal { deadline, or }, now, &mut self.sleeper);
+                let goal = Goal {
+                    deadline,
+                    or,
+                    spin_most: crowd::spin_most(now),
+                };
+                let outcome = drive(strategy, goal, now, &mut self.sleeper);
                 // Read again, as a caller would: a peer's last reading is not visible either.
                 let end = clock::now();
                 since_signal = self.sleeper.signalled().map(|at| end.since(at));

@@ -2,7 +2,9 @@
 
 use punctual_core::crowd::{Crowd, Spun};
 use punctual_core::strategies::AnyStrategy;
-use punctual_core::{Goal, Limit, Method, Nanos, Outcome, Reason, Schedule, Step, Tick, Wait};
+use punctual_core::{
+    Event, Goal, Limit, Method, Nanos, Outcome, Reason, Schedule, Step, Tick, Wait,
+};
 use punctual_program::Probe;
 use punctual_program::lengths::Cycles;
 use punctual_program::probe::OsClock;
@@ -110,7 +112,7 @@ impl<'p> World<'p> {
                         cycles.next_after(now, draws)
                     }
                 };
-                self.begin_wait(id, *with, Goal { deadline, or: *or }, missed)
+                self.begin_wait(id, *with, (deadline, *or), missed)
             }
             Op::Block {
                 method,
@@ -124,13 +126,7 @@ impl<'p> World<'p> {
             Op::Drawn(lengths, op) => {
                 let length = self.threads[id].draws.draw(lengths);
                 match &**op {
-                    Op::Wait { with, or, .. } => {
-                        let goal = Goal {
-                            deadline: now + length,
-                            or: *or,
-                        };
-                        self.begin_wait(id, *with, goal, 0)
-                    }
+                    Op::Wait { with, or, .. } => self.begin_wait(id, *with, (now + length, *or), 0),
                     Op::Block {
                         method, tolerance, ..
                     } => self.begin_block(id, *method, length, *tolerance),
@@ -216,8 +212,19 @@ impl<'p> World<'p> {
         }
     }
 
-    fn begin_wait(&mut self, id: ThreadId, with: usize, goal: Goal<SimClock>, missed: u64) -> Then {
+    fn begin_wait(
+        &mut self,
+        id: ThreadId,
+        with: usize,
+        (deadline, or): (Tick<SimClock>, Option<Event>),
+        missed: u64,
+    ) -> Then {
         let now = self.show();
+        let goal = Goal {
+            deadline,
+            or,
+            spin_most: self.crowd(id).spin_most(now.as_ns()),
+        };
         let wait = Wait::begin(&mut self.threads[id].strategies[with], goal, now);
         self.threads[id].waiting = Some(Waiting {
             wait,

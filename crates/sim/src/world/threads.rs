@@ -41,7 +41,9 @@ impl<'p> World<'p> {
         };
         if process == self.processes.len() {
             self.processes.push(Vec::new());
-            self.crowds.push(punctual_core::crowd::Crowd::new());
+            let crowd = punctual_core::crowd::Crowd::new();
+            crowd.set_cpus(self.model.cpus().map_or(0, |cpus| cpus as u32));
+            self.crowds.push(crowd);
             self.groups.push(group);
         }
         self.processes[process].push(id);

@@ -212,8 +212,8 @@ mod tests {
         let (length, mut spun) = (Nanos::from_us(5), Nanos::ZERO);
         for _ in 0..10_000 {
             let goal = Goal {
-                deadline: now + length + length,
                 or: Some(Event(1)),
+                ..Goal::until(now + length + length)
             };
             let mut wait = Wait::begin(&mut strategy, goal, now);
             if wait.step() == Step::Spin {

@@ -514,7 +514,7 @@ impl Adaptive {
 
     /// A wait begins.
     #[inline]
-    fn begin(&mut self, now: u64, left: Nanos) {
+    fn begin(&mut self, now: u64, left: Nanos, spin_most: Nanos) {
         let keeper = self.keeper.as_mut();
         if let Some(weight) = keeper.and_then(|keeper| keeper.settle(now, self.spun_ns)) {
             self.late_weight = weight;
@@ -532,7 +532,8 @@ impl Adaptive {
         self.too_short = 0;
         self.late_ns = 0.0;
         let budget = self.allowance.at(now);
-        self.spin_limit = budget.min(self.contention.spin_most());
+        let most = self.contention.spin_most().min(spin_most);
+        self.spin_limit = budget.min(most);
         self.is_budget = budget <= self.spin_limit;
     }
 }
@@ -542,7 +543,7 @@ impl<C: Clock> Strategy<C> for Adaptive {
     fn next(&mut self, goal: &Goal<C>, turn: &Turn<C>) -> Step<C> {
         match turn {
             Turn::Begin(now) => {
-                self.begin(now.as_ns(), goal.left(*now));
+                self.begin(now.as_ns(), goal.left(*now), goal.spin_most);
                 self.nap_or_spin(goal, *now, false)
             }
             Turn::Woke(wake) if self.spins_after(goal, wake) => Step::Spin,

@@ -32,6 +32,10 @@ pub(crate) struct Waits {
     pub(crate) cpu_ns: f64,
     /// Mean lateness, each counted up to 1 ms, in ns.
     pub(crate) late_ns: f64,
+    /// Waits a second, of all threads together.
+    pub(crate) rate: f64,
+    /// The 99th percentile of lateness, in ns.
+    pub(crate) late_ns_p99: i64,
 }
 
 impl Waits {
@@ -45,13 +49,25 @@ const LATE_MAX_NS: i64 = 1_000_000;
 /// Long enough to be more than a beginning.
 const LASTS: Nanos = Nanos::from_ms(300);
 
-/// Has a crowd wait on two CPUs of a Linux.
+/// Processes begin at the same instant, long after they were started, and with code that is in no
+/// cache. Threads share code and notes, and begin as they are made.
+fn begin(kind: SpawnKind) -> Vec<Op> {
+    match kind {
+        SpawnKind::Thread => Vec::new(),
+        SpawnKind::Process => vec![
+            Op::wait(Due::After(Nanos::from_ms(400))),
+            Op::Work(Nanos::from_us(200)),
+        ],
+    }
+}
+
+/// Has a crowd wait on two CPUs of a Linux; `yields` says what `sched_yield` gives up there.
 ///
 /// # Errors
-/// The strategy is none.
-pub(crate) fn run(crowd: Crowd, strategy: &str, seed: u64) -> Result<Waits, Refusal> {
-    let model = "linux-6.18,cpus=2,wake=8us,jitter=5us,nap=4us";
-    let model = Model::parse(model).map_err(Refusal::new)?;
+/// The strategy or `yields` is none.
+pub(crate) fn run(crowd: Crowd, strategy: &str, yields: &str, seed: u64) -> Result<Waits, Refusal> {
+    let model = format!("linux-6.18,cpus=2,wake=8us,jitter=5us,nap=4us,yields={yields}");
+    let model = Model::parse(&model).map_err(Refusal::new)?;
     let spec = StrategySpec::parse(strategy, Defaults::ELSEWHERE).map_err(Refusal::new)?;
     let subject = || Subject::Strategy(spec);
     let body = || {
@@ -63,7 +79,8 @@ pub(crate) fn run(crowd: Crowd, strategy: &str, seed: u64) -> Result<Waits, Refu
         };
         let wait = Op::Drawn(lengths, Box::new(Op::wait(Due::After(crowd.length))));
         let waits = LASTS.as_ns() / crowd.length.as_ns();
-        vec![Op::Record, Op::repeat(waits, [wait])]
+        let waits = [Op::Record, Op::repeat(waits, [wait])];
+        begin(crowd.kind).into_iter().chain(waits).collect()
     };
     let work = Op::repeat(u64::MAX, [Op::Work(Nanos::from_ms(1))]);
     let hogs = (0..crowd.hogs).map(|_| Op::spawn(SpawnKind::Process, "hog", vec![work.clone()]));
@@ -77,14 +94,21 @@ pub(crate) fn run(crowd: Crowd, strategy: &str, seed: u64) -> Result<Waits, Refu
         made: 0,
         cpu_ns: 0.0,
         late_ns: 0.0,
+        rate: 0.0,
+        late_ns_p99: 0,
     };
+    let mut all_late = Vec::new();
     for section in waiting.flat_map(|thread| thread.sections.iter().skip(1)) {
         let late = section.samples.iter().map(|s| s.outcome.late.as_ns());
-        all.made += section.samples.len();
-        all.late_ns += late.map(|ns| ns.min(LATE_MAX_NS) as f64).sum::<f64>();
+        all_late.extend(late);
+        all.rate += section.samples.len() as f64 / section.cpu.elapsed.as_secs_f64();
         all.cpu_ns += section.cpu.thread.unwrap_or_default().as_ns() as f64;
     }
-    all.late_ns /= all.made as f64;
+    all_late.sort_unstable();
+    all.made = all_late.len();
+    all.late_ns_p99 = all_late[all.made * 99 / 100];
+    let capped = all_late.iter().map(|ns| *ns.min(&LATE_MAX_NS) as f64);
+    all.late_ns = capped.sum::<f64>() / all.made as f64;
     all.cpu_ns /= all.made as f64;
     Ok(all)
 }
