@@ -365,7 +365,7 @@ fn bad_plans_say_what_is_wrong_and_what_to_do() {
         ),
         (", \"fixed-margin\", \"spin\"", "", "name two or more"),
         ("\"mixed\"", "\"burst\"", "leave it out"),
-        ("\"mixed\"", "\"0Hz\"", "there is no regime `0Hz`"),
+        ("\"mixed\"", "\"0Hz\"", "`0Hz` is not a rate"),
         ("[1, 10, 100]", "[0]", "0 is not a weight"),
         (
             "load = [0, 1]",
