@@ -27,8 +27,8 @@ const SUBJECTS: [(&str, f64); 5] = [
     ("adaptive-exact", 100.0),
 ];
 
-/// A crowd: `threads` or `processes`, how many, the mean length of a wait in microseconds, whether at the same
-/// instants, and the number of busy programs beside it.
+/// A crowd: `threads` or `processes`, how many, the mean length of a wait in microseconds, whether
+/// at the same instants, and the busy programs beside it.
 #[derive(Clone, Copy)]
 struct Crowd {
     kind: &'static str,

@@ -62,7 +62,7 @@ fn who_asked(args: &DoctorArgs, named: &str) -> Result<Done> {
     Ok(Done::Whole)
 }
 
-/// What a report of `powercfg /energy` begins with, as any other page.
+/// The beginning of a report of `powercfg /energy`, as of any other page.
 fn is_page(bytes: &[u8]) -> bool {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     text.trim_ascii_start().starts_with(b"<")

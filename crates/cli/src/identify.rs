@@ -22,7 +22,7 @@ use crate::options::{Output, Place};
 use crate::session::{self, Outputs};
 use crate::{Done, files, stop};
 
-/// What its help begins with.
+/// The beginning of its help.
 pub(crate) const ABOUT: &str = "\
 Say which timer rule made the waits of a log: Windows and its clock interrupt, Linux with its slack, ticks or wheel, a tier of macOS, \
 a quota, a busy CPU, or none of these.
@@ -50,7 +50,8 @@ pub(crate) struct IdentifyArgs {
     #[arg(value_name = "FILE", conflicts_with = "command")]
     file: Option<PathBuf>,
 
-    /// Whose waits, where a file has several [default: those with the most]
+    /// The process or thread whose waits are read, where a file has several [default: the one with
+    /// the most]
     #[arg(long, value_name = "NAME")]
     subject: Option<String>,
 
@@ -181,7 +182,7 @@ fn waits(m: &Measurement) -> Option<Waits> {
 /// Nothing that a command prints is longer.
 const LONGEST: u64 = 1 << 28;
 
-/// What a command prints. It is ended with this process.
+/// Returns what a command prints. The command is ended with this process.
 fn printed(program: &OsString, arguments: &[OsString]) -> Result<Vec<u8>> {
     let stop = stop::on_ctrl_c()?;
     let shown = program.to_string_lossy().into_owned();

@@ -14,7 +14,7 @@ use crate::options::Output;
 use crate::session::Outputs;
 use crate::values::length;
 
-/// What its help begins with.
+/// The beginning of its help.
 pub(crate) const ABOUT: &str = "\
 Read logs of other programs, and say how late or how long the waits in them are.
 
@@ -50,7 +50,7 @@ pub(crate) struct ImportArgs {
     output: Output,
 }
 
-/// What the user knows of a log that it does not say itself.
+/// The user's knowledge of a log, which the log does not state itself.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Known {
     /// The unit of numbers that have none

@@ -253,7 +253,7 @@ fn is_of_naps(measurement: &Measurement) -> bool {
     Naps::of(measurement).is_some()
 }
 
-/// What is replayed where nothing is named: of a log its first waits.
+/// The waits that are replayed where nothing is named: of a log its first ones.
 fn usual_subject(run: &Run) -> &str {
     match (&run.beside.imported, run.results.first()) {
         (Some(_), Some(first)) => &first.subject,

@@ -1,12 +1,12 @@
 //! The waiting threads of one process: when their spins offer the CPU to each other, and
 //! when their naps keep the timer slack.
 //!
-//! A thread that spins keeps its CPU from every other thread. Where many threads wait, each
-//! spin makes the waits of others late, and these learn from that to spin longer: 64 threads
-//! on two CPUs end up spinning all the time. Thus a spin offers its CPU (`sched_yield`,
-//! `SwitchToThread`) while other threads of the process spin too, and for a while after
-//! somebody took the offer or a wait was disturbed. Threads that offer the CPU to each other
-//! share it within microseconds.
+//! A thread that spins keeps its CPU from every other thread. Where many threads wait, each spin
+//! makes the waits of others late, and these learn from that to spin longer: 64 threads on two
+//! CPUs end up spinning all the time. Thus a spin offers its CPU (`sched_yield`, `SwitchToThread`)
+//! while other threads of the process spin too. It does so for a while after another thread took
+//! the offer or a wait was disturbed. Threads that offer the CPU to each other share it within
+//! microseconds.
 //!
 //! A busy thread that takes the offer keeps the CPU for a whole time slice, which makes the wait
 //! milliseconds late. Where that happens to more than a few spins, spins keep their CPU for a
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use crate::time::Nanos;
 
-/// A yield that nobody takes returns sooner: it takes 0.3 to 1 us, a switch to another thread
+/// A yield that no thread takes returns sooner: it takes 0.3 to 1 us, a switch to another thread
 /// and back 2 us and more.
 const TAKEN: Nanos = Nanos::new(2_500);
 /// A thread that waits gives the CPU back within this, and within `QUEUE` more for each other
@@ -47,16 +47,16 @@ const LEARNING_NS: u64 = 128_000_000;
 /// because each change makes waits learn anew.
 const SLACK_FIRST_NS: u64 = 2_000_000_000;
 const SLACK_MAX_NS: u64 = 64_000_000_000;
-/// A spin that ended soon adds one to the credit. One that met a busy thread costs this much, or
-/// less where other threads of the process spin, because it may have met many of them.
+/// A spin that ended soon adds one to the credit. One that met a busy thread costs this much. It
+/// costs less where other threads of the process spin, because it may have met many of them.
 const BUSY: u32 = 16;
 /// One loss more than that is forgiven at first. Many processes that begin at the same instant run
 /// uncached code, and queue for longer than `SOON`.
 const CREDIT_FIRST: u32 = 2 * BUSY - 1;
 const BUSY_AMONG: u32 = 4;
 const CREDIT_MAX: u32 = 64;
-/// Without credit spins keep the CPU for this long, four times as long the next time, and a part
-/// of 64 less after each spin that ended soon.
+/// Without credit spins keep the CPU for this long, and four times as long the next time. After
+/// each spin that ended soon it is a part of 64 less.
 const PAUSE_FIRST_NS: u64 = 128_000_000;
 const PAUSE_MAX_NS: u64 = 16_000_000_000;
 const PAUSE_FADES: u64 = 64;
@@ -106,12 +106,12 @@ impl Crowd {
     /// Spins keep the CPU from this long before their end, so that it ends on time.
     pub const KEEPS: Nanos = Nanos::from_us(3);
 
-    /// Among other threads that wait naps keep up to this much timer slack, so that one
-    /// interrupt wakes several: with the 50 us that Linux gives a thread 64 threads that wait
-    /// for 1 ms each cost half as much as without.
+    /// Among other waiting threads naps keep up to this much timer slack, so that one interrupt
+    /// wakes several. With the 50 us that Linux gives a thread, 64 threads that wait for 1 ms each
+    /// cost half as much as without.
     pub const SLACK_MOST: Nanos = Nanos::from_us(200);
 
-    /// A process in which nobody has waited yet.
+    /// A process in which no thread has waited yet.
     pub const fn new() -> Self {
         Self {
             cpus: AtomicU32::new(0),
@@ -374,7 +374,7 @@ mod tests {
         crowd.end(LATER + 2, Spun::Kept(Nanos::ZERO));
         assert!(spin(&crowd, LATER + 200 * MS, Nanos::new(500)));
         assert!(!spin(&crowd, LATER + 260 * MS, Nanos::new(500)));
-        // Somebody of another process takes it: that is remembered too.
+        // Another process takes it: that is remembered too.
         crowd.begin(LATER + 500 * MS);
         crowd.end(LATER + 500 * MS, Spun::Kept(Nanos::from_us(80)));
         for wait in 1..20 {

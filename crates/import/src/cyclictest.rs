@@ -1,4 +1,4 @@
-//! What cyclictest prints: a histogram (`-h`), a line per thread, or each wait (`-v`).
+//! The output of cyclictest: a histogram (`-h`), a line per thread, or each wait (`-v`).
 //!
 //! Format: `print_hist` and `print_stat` of rt-tests 2.4, src/cyclictest/cyclictest.c.
 
@@ -10,10 +10,10 @@ use crate::Hints;
 use crate::number::{self, Unit, at, count};
 use crate::series::{Log, Series, Values, Wait};
 
-/// What its results are called.
+/// The name of its results.
 pub(crate) const SUBJECT: &str = "cyclictest";
 
-/// What no output of cyclictest tells.
+/// The facts that no output of cyclictest states.
 pub(crate) const NO_CAUSE: &str = "The log has no order of the waits and no cause of any.";
 
 /// Reads it.
@@ -208,7 +208,8 @@ fn together(each: &[Series]) -> Values {
     }
 }
 
-/// What a line such as `T: 0 (24448) P: 0 I:1000 C: 500 Min: 66 Act: 87 Avg: 170 Max: 4463` says.
+/// The values of a line such as `T: 0 (24448) P: 0 I:1000 C: 500 Min: 66 Act: 87 Avg: 170 Max:
+/// 4463`.
 struct Summary {
     thread: usize,
     period_ns: u64,

@@ -83,7 +83,7 @@ fn of_mangohud(text: &str, head_at: usize) -> Result<Log, String> {
     Ok(log)
 }
 
-/// What no log of frames tells.
+/// The facts that no log of frames states.
 const NO_WAITS: &str =
     "The log has frame times and no waits: how late each wait was, it does not say.";
 

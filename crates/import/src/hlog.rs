@@ -13,7 +13,7 @@ use crate::Hints;
 use crate::number::{Unit, at, short};
 use crate::series::{Log, Series, Values};
 
-/// What a histogram begins with, in base64: the cookie of V2, compressed and not.
+/// The beginning of a histogram, in base64: the cookie of V2, compressed and not.
 const COMPRESSED: u32 = 0x1c84_9314;
 const PLAIN: u32 = 0x1c84_9313;
 
@@ -186,7 +186,7 @@ fn histogram(bytes: &[u8]) -> Result<(u32, Vec<(u64, u64)>), String> {
                 ));
                 index += 1;
             }
-            // So many bins without a value.
+            // A run of bins without a value.
             Err(_) => index = index.saturating_add(count.unsigned_abs()),
         }
     }

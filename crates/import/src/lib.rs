@@ -1,9 +1,9 @@
 //! Logs of other programs as Runs.
 //!
-//! [`read`] takes the bytes of a file, recognises the format by what the file contains, and returns
-//! a [`Run`] of [logs](punctual_record::Logged). The Run names the format and lists what the file cannot tell.
-//! Nothing is made up: a percentile that lies beyond a histogram is left out, and so is the
-//! lateness of a wait whose deadline is on a clock that the file does not show.
+//! [`read`] takes the bytes of a file, recognises the format by what the file contains, and
+//! returns a [`Run`] of [logs](punctual_record::Logged). The Run names the format and lists what
+//! the file cannot tell. Nothing is made up. A percentile beyond a histogram is left out. The
+//! lateness of a wait is left out if its deadline is on a clock that the file does not show.
 //!
 //! Each format has a file of its own; [`series`] has what they return.
 
@@ -28,7 +28,7 @@ use punctual_record::{Run, visible};
 
 use series::Log;
 
-/// What the user knows of a file that the file itself does not say.
+/// The user's knowledge of a file, which the file itself does not state.
 #[derive(Clone, Debug, Default)]
 pub struct Hints {
     /// The unit of numbers that have none.

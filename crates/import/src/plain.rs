@@ -7,7 +7,7 @@ use crate::csv::cells;
 use crate::number::{Unit, at, length, ns};
 use crate::series::{Log, Series, Wait};
 
-/// What a column has.
+/// The values of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Column {
     Asked,
@@ -113,7 +113,7 @@ fn numbers_alone(text: &str, separator: char) -> Option<Result<Log, String>> {
     })
 }
 
-/// What a name such as `asked_us`, `Lateness (ms)` or `frame` stands for.
+/// The meaning of a name such as `asked_us`, `Lateness (ms)` or `frame`.
 fn column(name: &str) -> Option<(Column, Option<Unit>)> {
     let name = name.to_lowercase();
     let name = name.trim().trim_end_matches([')', ']']);

@@ -1,18 +1,18 @@
-//! What the parsers return, and the Run that it becomes.
+//! The result of the parsers, and the Run that it becomes.
 
 use punctual_record::{
     Beyond, Binned, Experiment, Findings, HostFacts, Imported, Late, Logged, LoggedKind,
     MachineFacts, Measurement, Run, Stated, Warning, visible,
 };
 
-/// What a file says.
+/// The content of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     /// Which format.
     pub(crate) format: &'static str,
-    /// What was logged, one at least.
+    /// The logged values, one at least.
     pub(crate) series: Vec<Series>,
-    /// What the file cannot tell, a sentence each.
+    /// The facts that the file cannot tell, a sentence each.
     pub(crate) untold: Vec<String>,
     /// The command line, where the file has it.
     pub(crate) command: Option<String>,

@@ -39,7 +39,7 @@ enum Argument {
     Futex,
 }
 
-/// What a call asked for.
+/// The request of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Asked {
     Length(u64),
@@ -275,7 +275,7 @@ fn has_timed_out(call: &Call<'_>) -> bool {
     }
 }
 
-/// What a call asked for; `None` if it waits for no time.
+/// Returns the request of a call, or `None` if it waits for no time.
 fn asked(call: &Call<'_>) -> Option<Asked> {
     let (_, argument) = CALLS.iter().find(|(name, _)| *name == call.name)?;
     let arguments = arguments(&call.arguments);

@@ -12,7 +12,7 @@ pub(crate) fn refusal(text: &str, bytes: &[u8]) -> String {
     format!("this is no Run file and no log that is read: {looks}. Read are {FORMATS}")
 }
 
-/// What a file looks like.
+/// The look of a file.
 fn looks_like(text: &str, bytes: &[u8]) -> String {
     let begins = |magic: &[u8]| bytes.starts_with(magic);
     let begin = text.trim_start();

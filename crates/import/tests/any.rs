@@ -1,4 +1,4 @@
-//! Whatever a file says, it is refused in one line or read as a Run that can be written.
+//! Any file is refused in one line or read as a Run that can be written.
 
 use proptest::prelude::*;
 use punctual_import::{Hints, read};
@@ -18,7 +18,7 @@ const FILES: [&str; 10] = [
     "asked_us,got_us,note\n1000,1058.5,a\n1000,\"1100\",b\n",
 ];
 
-/// What a change puts into a file.
+/// A change to a file.
 const PARTS: [&str; 16] = [
     "",
     "-1",

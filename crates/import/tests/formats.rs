@@ -382,7 +382,7 @@ fn a_log_of_hdr_histogram_adds_its_intervals_up() {
         },
     );
     assert_eq!(log(&in_us.results[0]).lengths_ns.max, 257_000);
-    // What a killed program left.
+    // A log that a killed program left.
     let cut = run(&text[..text.len() - 9]);
     assert_eq!(subjects(&cut), ["values"]);
     assert!(untold(&cut).contains("last line is cut off"));

@@ -1,4 +1,4 @@
-//! What a report of `powercfg /energy` says about the timer interval.
+//! Reads the timer intervals of a report of `powercfg /energy`.
 //!
 //! Windows tells an administrator which processes and drivers have asked for a shorter interval,
 //! as `energy-report.html`. Its labels are read, in English, in the order in which a reader sees them:
@@ -12,7 +12,7 @@ use punctual_core::Nanos;
 pub struct EnergyReport {
     /// The interval while the report was made.
     pub current: Option<Nanos>,
-    /// The interval while nobody asks.
+    /// The interval without any request.
     pub coarsest: Option<Nanos>,
     /// The outstanding requests, in the order of the report.
     pub requests: Vec<EnergyRequest>,

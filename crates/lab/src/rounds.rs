@@ -30,9 +30,9 @@ pub struct Case {
     /// The subject of the measurement by its name in the results: the program's subject, or the
     /// call that it makes itself.
     pub subject: String,
-    /// What it does. What it does before its first record is warm-up; each
-    /// record begins one of the `cells`. If it records nothing itself, the first
-    /// thread that it starts and that does is the one that is measured.
+    /// The waits of the subject. Those before its first record are warm-up; each record begins one
+    /// of the `cells`. If it records nothing itself, the first thread that it starts and that
+    /// records is measured.
     pub program: Program,
     /// The cell of each section after the warm-up; never empty, all of one experiment.
     pub cells: Vec<Experiment>,

@@ -189,7 +189,7 @@ mod tests {
             ..reading(tenths, signed(suspended))
         };
         let none = Nanos::ZERO;
-        // What was before the first reading is nothing to it.
+        // Steps before the first reading are not counted.
         assert_eq!(clock.read(told(1, none)), None);
         let step = clock.read(told(2, none)).unwrap();
         assert!(step.by_ns.unsigned_abs() < ClockStep::LEAST_NS);

@@ -48,7 +48,7 @@ mod platform {
             if fd < 0 {
                 return None;
             }
-            // SAFETY: the descriptor was made just now and nobody else owns it.
+            // SAFETY: the descriptor was made just now and has no other owner.
             let timer = unsafe { File::from_raw_fd(fd) };
             let [never, at_once] =
                 [libc::time_t::MAX, 0].map(|tv_sec| timespec { tv_sec, tv_nsec: 0 });

@@ -2,18 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What `punctual identify` says of waits.
+/// The answer of `punctual identify`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Identity {
-    /// What came out.
+    /// The outcome.
     pub outcome: IdentityOutcome,
     /// The rule, such as `Windows, clock interrupt every 15.625 ms`, where one is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     /// Why: at most three sentences.
     pub evidence: Vec<String>,
-    /// What further data would decide, in a sentence.
+    /// The further data that would decide, in a sentence.
     pub further: String,
     /// The lateness that the rule, or else the one that comes closest, predicts for these waits, with the
     /// fitted cost of waking up.
@@ -23,7 +23,7 @@ pub struct Identity {
     pub candidates: Vec<IdentityCandidate>,
 }
 
-/// What can come out.
+/// The possible outcomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

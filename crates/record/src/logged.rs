@@ -10,7 +10,7 @@ use crate::late::{CAP_NS, Late, has_percentile};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Logged {
-    /// What was logged.
+    /// The logged values.
     pub of: LoggedKind,
     /// The time from one deadline to the next, where the file says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -32,7 +32,7 @@ pub struct Logged {
     pub beyond: Option<Beyond>,
 }
 
-/// What the values of a log are.
+/// The kind of the values of a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -64,7 +64,7 @@ pub struct Beyond {
 pub struct Imported {
     /// The format, such as `cyclictest histogram`.
     pub format: String,
-    /// What the file cannot tell, a sentence each.
+    /// The facts that the file cannot tell, a sentence each.
     #[serde(default)]
     pub untold: Vec<String>,
 }
@@ -74,11 +74,11 @@ pub struct Imported {
 pub struct Binned<'b> {
     /// The greatest value in each bin in ascending order, and how many are in it.
     pub bins: &'b [(u64, u64)],
-    /// Those in none.
+    /// The values in no bin.
     pub beyond: Option<Beyond>,
 }
 
-/// What a log states of values that it counts in bins.
+/// The statements of a log about values that it counts in bins.
 #[derive(Clone, Copy, Debug)]
 pub struct Stated {
     /// The least.

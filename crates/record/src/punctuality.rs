@@ -86,7 +86,7 @@ impl Punctuality {
         self.due
     }
 
-    /// Those that were missed; `None` of a log, which does not say it.
+    /// The missed deadlines; `None` for a log, which does not state them.
     pub fn missed(&self) -> Option<u64> {
         self.missed
     }

@@ -86,7 +86,7 @@ pub struct Findings {
     /// The diagnosis of `punctual doctor`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doctor: Option<Diagnosis>,
-    /// What `punctual identify` makes of it.
+    /// The rule that `punctual identify` recognises in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<Identity>,
     /// The log of another program that it was made of.

@@ -43,7 +43,7 @@ impl<D> Naps<D> {
         }
     }
 
-    /// What says when they end.
+    /// The rule that ends them.
     pub fn draw(&self) -> &D {
         &self.draw
     }

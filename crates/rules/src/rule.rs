@@ -47,16 +47,16 @@ pub enum Answer {
     Denied,
 }
 
-/// A request for a timer interval that somebody has made and not withdrawn.
+/// A request for a timer interval that was made and not withdrawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Outstanding {
     /// The process that made it, or that the driver works for.
     pub process: ProcessId,
     /// The process itself or a driver.
     pub by: Requester,
-    /// What was asked for.
+    /// The interval that was asked for.
     pub interval: Nanos,
-    /// What it counts as; `None` while the system ignores requests of this process.
+    /// The interval that it counts as; `None` while the system ignores requests of this process.
     pub counts_as: Option<Nanos>,
     /// Whether none that counts is shorter.
     pub rules: bool,
@@ -111,7 +111,8 @@ pub trait Rule: std::fmt::Debug + Send {
         self.next_interrupt_on(cpu)
     }
 
-    /// The requests for a timer interval as things stand, by process; none where nobody can ask.
+    /// The requests for a timer interval in force, by process; none on systems without such
+    /// requests.
     fn outstanding(&self) -> Vec<Outstanding> {
         vec![]
     }

@@ -8,9 +8,9 @@ use crate::table::Table;
 /// Timers by number, each with a key; the least key comes first, and of equal
 /// keys the least number.
 ///
-/// A timer that is disarmed stays in the heap until it comes up, or until the
-/// heap holds more such than armed ones and is made anew; so the memory is
-/// proportional to the most that were armed at once.
+/// A timer that is disarmed stays in the heap until it is due. If the heap holds more such timers
+/// than armed ones, it is made anew. The memory is thus proportional to the most that were armed
+/// at once.
 #[derive(Clone, Debug)]
 pub struct Timers<K: Ord> {
     heap: BinaryHeap<Reverse<Entry<K>>>,

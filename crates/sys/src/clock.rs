@@ -60,9 +60,9 @@ pub fn stands(shown: Tick) -> bool {
     }
 }
 
-/// Whether [`now`] shows what the kernel's clock does. Otherwise, as under libfaketime, what is
-/// measured says nothing of the machine, and calls that wait until an instant of this clock may
-/// never end, those of the standard library among them. [Naps](crate::nap) and spins end.
+/// Whether [`now`] follows the kernel's clock. Otherwise, as under libfaketime, measurements do
+/// not describe the machine. Calls that wait until an instant of this clock may never end, those
+/// of the standard library among them. [Naps](crate::nap) and spins end.
 ///
 /// # Platform notes
 /// Linux, which has a clock that nothing replaces; takes 4 ms. Elsewhere true.

@@ -309,8 +309,8 @@ impl Sleep {
             if ask.timers.set_waker(ask.key, waker) {
                 return Poll::Pending;
             }
-            // The thread took the timer out after `now` was read, and woke the waker
-            // of an earlier poll: nobody would wake this one. Or the clock stands still.
+            // The thread took the timer out after `now` was read, and woke the waker of an earlier
+            // poll: this one would never be woken. Or the clock stands still.
             now = Instant::now().max(ask.wake_at);
         }
         LEAD.learn(now.saturating_duration_since(ask.wake_at));
@@ -320,7 +320,8 @@ impl Sleep {
     /// Spins until the deadline, and returns how late that ended. A clock that stands still
     /// ends it, too.
     fn spin(&self, mut now: Instant) -> Duration {
-        /// So many readings take a tenth of a millisecond or more, unless the clock stands still.
+        /// This many readings take a tenth of a millisecond or more, unless the clock stands
+        /// still.
         const MANY: u32 = 1 << 13;
         let mut spins = 0_u32;
         while now < self.deadline {

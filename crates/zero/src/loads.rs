@@ -1,4 +1,5 @@
-//! What gave Windows pages to zero in the page-zeroing article, as loads of a simulated pool.
+//! The sources of pages to zero on Windows in the page-zeroing article, as loads of a simulated
+//! pool.
 
 use punctual_core::Nanos;
 use punctual_program::Refusal;
@@ -14,7 +15,7 @@ use crate::rows::PAGE_BYTES;
 pub struct Load {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// A description, in a sentence.
     pub about: &'static str,
     /// How its pages come.
     pub pages: Pages,
@@ -25,21 +26,23 @@ pub struct Load {
 /// How pages to be zeroed come.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pages {
-    /// So many in a second, all the time; the threads start every two seconds for what has come.
+    /// A steady number of bytes per second; the threads start every two seconds for what has come.
     PerSecond(f64),
-    /// So many bytes at once.
+    /// A number of bytes at once.
     AtOnce(u64),
 }
 
 const GIB: u64 = 1 << 30;
 
-/// How many threads were at work in the first trace is fitted to its CPU time: nobody saw it.
+/// The number of threads at work in the first trace is fitted to its CPU time: it was not
+/// published.
 const ACTIVE: usize = 21;
 
 /// The number of threads that were seen.
 const SEEN: usize = 39;
 
-/// What a build frees in a second, inferred: as much as makes a quarter of 96 CPUs (row Z16).
+/// The bytes that a build frees per second, inferred: as much as makes a quarter of 96 CPUs (row
+/// Z16).
 const BUILD_GB_PER_S: f64 = 1.01;
 
 /// The loads of the article, in its order.
@@ -141,7 +144,7 @@ impl Load {
         Bursts { pages_per_s, every }.simulate(&machine, &Job::new(setting, 0))
     }
 
-    /// What it is, and what zeroing it was expected to take. For `bytes` where all come at once.
+    /// A description, and the expected cost of zeroing it. For `bytes` where all come at once.
     pub fn in_words(&self, bytes: u64) -> String {
         let per_byte = FIGURES.hidden_costs.of(CostItem::Zeroing).us * 1e-6 / MB_BYTES as f64;
         let expected = match (self.name, self.gb_per_s()) {

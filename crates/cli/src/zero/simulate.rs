@@ -151,7 +151,7 @@ fn preemption(text: &str) -> Result<Preemption, String> {
     Ok(Preemption { every, length })
 }
 
-/// What a grid zeroes that nobody gave a size.
+/// The bytes that a grid zeroes where no size is given.
 const USUAL_SIZE: u64 = 1 << 30;
 
 pub(crate) fn run(args: &SimulateArgs) -> Result<Done> {

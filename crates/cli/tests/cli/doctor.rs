@@ -47,7 +47,7 @@ fn the_processes_of_a_scenario_that_ask_for_an_interval_are_named() {
         "who_asked",
         asked("windows-10-1909 --scenario lowest-request-wins")
     );
-    // Windows 11 ignores a process that nobody sees or hears.
+    // Windows 11 ignores a process that is neither visible nor audible.
     let minimised = asked("windows-11 --scenario minimised-game");
     assert!(minimised.contains("ignored"), "{minimised}");
     assert_readable(&minimised);

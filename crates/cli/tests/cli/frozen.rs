@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use crate::common::Running;
 
-/// A library that makes the monotonic clock of a program stop once it has run for so long, for the
-/// dynamic loader to put before the C library's.
+/// A library that stops the monotonic clock of a program once it has run for so long. The dynamic
+/// loader puts it before the C library.
 const STANDS: &str = r#"
 #![no_std]
 #[panic_handler]

@@ -20,7 +20,7 @@ T: 0 (  811) P:80 I:1000 C:  10000 Min:      1 Act:    2 Avg:    2 Max:      40
 # Histogram Overflows: 00002
 ";
 
-/// So many waits of 1 ms.
+/// Makes a log of `n` waits of 1 ms.
 fn pairs(n: u64) -> String {
     let row = |i: u64| format!("1000,{}\n", 1_055 + i * 7 % 20);
     "asked_us,got_us\n".to_owned() + &(0..n).map(row).collect::<String>()

@@ -1,10 +1,9 @@
 //! The transcripts in the documentation are what the executable prints.
 //!
-//! A transcript is a fenced block marked `console`. Each line `$ punctual ...`
-//! in it is run, and what follows is its standard output, to the byte; a line
-//! `...` stands for any number of lines. What cannot be the same every time,
-//! such as a race on the reader's machine, belongs into a block marked
-//! otherwise. A block marked `toml NAME` or `text NAME` is a file that the commands find.
+//! A transcript is a fenced block marked `console`. Each line `$ punctual ...` in it is run, and
+//! what follows is its standard output, to the byte; a line `...` stands for any number of lines.
+//! Output that differs each time, such as a race on the reader's machine, belongs into a block
+//! marked otherwise. A block marked `toml NAME` or `text NAME` is a file that the commands find.
 
 use std::fs;
 use std::path::Path;

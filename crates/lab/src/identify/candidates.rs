@@ -7,13 +7,13 @@ use punctual_program::setting::{Requester, Setting};
 use punctual_program::{Machine, Program};
 use punctual_sim::{Model, SimMachine};
 
-/// What waking up costs in the models.
+/// The costs of waking up in the models.
 pub(super) const WAKE_NS: i64 = 10_000;
 
 /// A rule with its parameters.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
-    /// What the user is told. Candidates of one rule differ in what a log cannot show.
+    /// The words for the user. Candidates of one rule differ in what a log cannot show.
     pub(super) rule: String,
     /// The model of the simulator, with its parameters.
     pub(super) model: String,
@@ -21,7 +21,7 @@ pub(super) struct Candidate {
     pub(super) grid_ns: Option<u64>,
     /// Whether it makes each wait as late as any other.
     pub(super) is_constant: bool,
-    /// What helps a program under it.
+    /// The remedy for a program under it.
     pub(super) remedy: &'static str,
     setup: Vec<Op>,
     method: Method,

@@ -1,4 +1,4 @@
-//! Frame times, of which nobody knows what was asked for: a grid shows, and no more.
+//! Frame times, without the lengths that were asked for: they show a grid, and no more.
 
 use punctual_core::Nanos;
 use punctual_record::{Identity, IdentityCandidate, IdentityOutcome};
@@ -11,10 +11,10 @@ const TICK_NS: u64 = 15_625_000;
 /// The rates of displays.
 const DISPLAYS_HZ: [f64; 7] = [60.0, 72.0, 75.0, 90.0, 120.0, 144.0, 165.0];
 
-/// So near a multiple of a grid is on it.
+/// A value this near a multiple of a grid is on it.
 const NEAR_NS: f64 = 120_000.0;
 
-/// So many frames are on a grid that is named.
+/// A named grid has this share of the frames.
 const SHARE: f64 = 0.9;
 
 pub(super) fn identify(frames: &[u64]) -> Identity {

@@ -24,7 +24,7 @@ const BESIDE: [f64; 9] = [0.000_5, 0.001, 0.002, 0.004, 0.007, 0.01, 0.015, 0.02
 /// Lateness that waking up alone can make.
 const WAKE_NS: i64 = 200_000;
 
-/// What a log says whose waits all end on ticks; `None` if they do not.
+/// Judges a log whose waits all end on ticks; `None` if they do not.
 pub(super) fn identify(waits: &Waits) -> Option<Identity> {
     let ends = ends(waits);
     let tick = TICKS_NS
@@ -43,8 +43,8 @@ pub(super) fn identify(waits: &Waits) -> Option<Identity> {
         Nanos::new(tick),
         agreement(&ends, tick as f64) * 100.0
     );
-    // A wait is at most a tick late; and of one length, all are late or none is, where they begin on ticks. What is
-    // later, or late now and then, something else made.
+    // A wait is at most a tick late. Of one length, all are late or none is, where they begin on
+    // ticks. Other lateness has another cause.
     if high > tick as i64 + WAKE_NS || is_late_now_and_then(waits) {
         return None;
     }

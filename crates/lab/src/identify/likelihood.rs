@@ -54,7 +54,7 @@ impl Observed {
 pub(super) struct Fit {
     /// In nats, less what the fitted parameters cost.
     pub(super) log_likelihood: f64,
-    /// What waking up costs at the least.
+    /// The least costs of waking up that are tried.
     pub(super) wake_ns: f64,
     /// How late each wait would be, waking up included.
     pub(super) predicted: Vec<i64>,
@@ -66,15 +66,15 @@ pub(super) struct Fit {
     pub(super) very_near: f64,
 }
 
-/// What waking up may cost at the least, and how that may be spread, in nanoseconds. A timer slack is not
-/// told from a computer that takes as long to wake up, so longer ones are not thought of.
+/// The least cost of waking up and its spread, in nanoseconds. A timer slack cannot be
+/// distinguished from a computer that takes as long to wake up, so longer ones are not tried.
 const WAKE_MOST: f64 = 45_000.0;
 const SPREADS: [f64; 6] = [2e3, 6e3, 18e3, 55e3, 170e3, 500e3];
 
 /// A tick that makes waits late by less than this shows nothing that waking up would not.
 const SHOWS_NS: i64 = 150_000;
 
-/// So far from a prediction a wait lies near it.
+/// A wait this far from a prediction lies near it.
 pub(super) const NEAR_NS: i64 = 100_000;
 
 /// The shares of waits that something else made late.
@@ -219,7 +219,8 @@ pub(super) fn fit(observed: &Observed, predicted: &[i64], is_tick: bool) -> Opti
         sorted.sort_unstable();
         sorted[n / 2]
     };
-    // What a rule adds may be as little as waking up varies by; if it is more, it need not be met as closely.
+    // A rule may add as little as waking up varies by. If it adds more, it need not be met as
+    // closely.
     let near_ns = if median > 2 * NEAR_NS {
         2 * NEAR_NS
     } else {

@@ -4,11 +4,11 @@
 //! - [`candidates`] lists the rules: models of the simulator with parameters, which run the very waits of
 //!   the log and so predict how late each is;
 //! - [`likelihood`] fits what waking up cost and holds each rule against a description that needs none;
-//! - [`stalls`] looks at waits that were much later than the others: a quota and a busy CPU let them
-//!   go on a grid of their own.
+//! - [`stalls`] looks at waits that were much later than the others. A quota and a busy CPU end
+//!   them on a grid of their own.
 //!
-//! A rule is named only if it fits, if no other rule fits about as well, and if the log has more than a
-//! single length that any constant delay could have made.
+//! A rule is named only if it fits, and if no other rule fits about as well. The log must have
+//! more than one length, because any constant delay could have made a single one.
 
 mod candidates;
 mod frames;
@@ -25,7 +25,7 @@ use likelihood::{Fit, Observed};
 /// Waits of a log, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Waits {
-    /// The length that each asked for, in nanoseconds; empty for frames, of which nobody knows it.
+    /// The length that each asked for, in nanoseconds; empty for frames, where it is not known.
     pub asked_ns: Vec<u64>,
     /// The length that each took, in nanoseconds.
     pub got_ns: Vec<u64>,
@@ -46,8 +46,8 @@ const FITS: f64 = 0.25;
 /// Another rule must fit worse than the best one by this much over all waits, in nats.
 const APART: f64 = 8.0;
 
-/// The usual tick of Windows is so much likelier beforehand than any other rule, in nats: it is what computers
-/// have that nobody has told otherwise.
+/// The usual tick of Windows is this much likelier beforehand than any other rule, in nats:
+/// computers have it by default.
 const USUAL: f64 = 2.0 * APART;
 
 /// A wait so much later than usual is a stall. Of more of them than this share, only their times would tell what
@@ -55,14 +55,14 @@ const USUAL: f64 = 2.0 * APART;
 const STALL_NS: i64 = 700_000;
 const STALLS: f64 = 0.02;
 
-/// So many of the waits of a rule that is named lie near what it predicts; fewer do where the rule describes
-/// their distribution so much better than any without a rule.
+/// The share of the waits of a named rule that lie near its prediction. Fewer do where the rule
+/// describes their distribution this much better than any without a rule.
 const NEAR: f64 = 0.93;
 const MUCH_BETTER: f64 = -0.3;
 
-/// The tick that most computers with Windows have when nobody asks for another. A shorter one is not
-/// named for a single delay, which a constant of any kind makes too, nor if it is below 2 ms, where waking
-/// up varies as much.
+/// The tick that most computers with Windows have without a request. A shorter one is not named
+/// for a single delay, which a constant of any kind makes too. It is not named below 2 ms either,
+/// where waking up varies as much.
 const USUAL_TICK_NS: u64 = 15_625_000;
 const SHORTEST_TICK_NS: u64 = 2_000_000;
 
@@ -175,7 +175,7 @@ fn is_evidence(candidate: &Candidate, fit: &Fit, misfit: f64) -> bool {
     shows && (fit.near >= NEAR || is_much_better)
 }
 
-/// What would tell more.
+/// The data that would tell more.
 const OTHER_LENGTHS: &str = "Waits of several lengths, such as 1, 3 and 10 ms, or the time at which each ended, would tell rules apart.";
 
 fn cannot_tell(why: String, further: &str) -> Identity {
@@ -240,7 +240,7 @@ fn none_reaches(observed: &Observed) -> String {
     )
 }
 
-/// What another rule would have made of the most frequent length.
+/// The most frequent length as another rule would have made it.
 fn would_be(observed: &Observed, best: &Fit, other: &Fit) -> String {
     let asked = observed.usual_asked();
     let of = |fit: &Fit| {

@@ -6,7 +6,7 @@ use punctual_record::{Identity, IdentityCandidate, IdentityOutcome};
 use super::grid::{QUOTAS_NS, agreement};
 use super::{STALL_NS, Waits};
 
-/// So many stalls tell a grid, and such a share of all waits.
+/// The number of stalls that show a grid, and their share of all waits.
 const FEWEST: usize = 15;
 const SHARE: f64 = 0.02;
 
@@ -21,7 +21,7 @@ const TICKS: [(u64, u64); 4] = [
     (1_000, 1_000_000),
 ];
 
-/// What a log with times says by its stalls; `None` if they are few, or on no grid.
+/// Judges a log with times by its stalls; `None` if they are few, or on no grid.
 pub(super) fn identify(waits: &Waits) -> Option<Identity> {
     let late = || {
         waits

@@ -72,7 +72,7 @@ fn of_trace(trace: &Trace, length: Nanos) -> WhoAsked {
         first.map_or_else(String::new, |thread| thread.name.clone())
     };
     let mut requests: Vec<Asked> = Vec::new();
-    // Those that are outstanding, by their place among all.
+    // The outstanding ones, by their place among all.
     let mut open = Vec::new();
     for (i, (from, outstanding)) in trace.requests.iter().enumerate() {
         let to = trace.requests.get(i + 1).map_or(length, |(next, _)| *next);

@@ -9,7 +9,7 @@ use crate::histogram::{histogram, histogram_of};
 use crate::select::{Row, grouped};
 use crate::units;
 
-/// What is told of a log: its lateness, or else its lengths.
+/// A log's lateness, or else its lengths.
 pub(crate) fn values<'r>(row: Row<'r, Logged>) -> &'r Late {
     match row.of.of {
         LoggedKind::Deadlines | LoggedKind::Waits => &row.m.late_ns,
@@ -17,7 +17,7 @@ pub(crate) fn values<'r>(row: Row<'r, Logged>) -> &'r Late {
     }
 }
 
-/// What the values are.
+/// The kind of the values.
 pub(crate) const fn what(of: LoggedKind) -> &'static str {
     match of {
         LoggedKind::Deadlines => "lateness of deadlines",

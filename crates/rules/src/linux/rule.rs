@@ -87,7 +87,7 @@ impl Linux {
         }
     }
 
-    /// What a thread carries; one that the rule has not been told of is as the first.
+    /// The settings of a thread. A thread that the rule does not know is as the first.
     fn task(&self, thread: ThreadId) -> Task {
         self.tasks.get(thread).copied().unwrap_or(self.first)
     }

@@ -167,7 +167,7 @@ impl MacOs {
         }
     }
 
-    /// What is known of a thread; one that the rule has not been told of is an ordinary one.
+    /// The settings of a thread. A thread that the rule does not know is an ordinary one.
     fn thread(&self, thread: ThreadId) -> Thread {
         self.threads.get(thread).copied().unwrap_or_default()
     }

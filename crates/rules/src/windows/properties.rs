@@ -11,7 +11,7 @@ use crate::windows::rule::Windows;
 use crate::windows::ticks::Class;
 use crate::{Answer, Description, OsClock, Random, Request, Rule, Setting, Time};
 
-/// What differs between the models of 10 2004 and 11.
+/// The differences between the models of 10 2004 and 11.
 const AMD: &str = "base=now hardware=amd";
 const NEW: &str = "base=now";
 

@@ -23,7 +23,7 @@ pub(super) struct Requests {
     /// No request gets less than this.
     finest: Nanos,
     power: Power,
-    /// Those that have said anything.
+    /// The processes with a setting.
     processes: Table<Process>,
     /// How often each interval is the shortest that counts of a process, or of
     /// its drivers.

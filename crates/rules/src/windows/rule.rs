@@ -116,7 +116,7 @@ impl Windows {
         }
     }
 
-    /// What is known of a thread; one that the rule has not been told of is of the first process.
+    /// The settings of a thread. A thread that the rule does not know is of the first process.
     fn thread(&self, thread: ThreadId) -> Thread {
         self.threads.get(thread).copied().unwrap_or_default()
     }

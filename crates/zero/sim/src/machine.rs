@@ -134,8 +134,8 @@ impl Machine {
     /// This computer with what was measured between each pair of CPUs. Which
     /// of them share a core shows in the numbers.
     ///
-    /// A table of another number of CPUs takes the place of the CPUs: of caches and sockets then
-    /// nothing is known, so workers take CPUs in the order of their numbers, and siblings last.
+    /// A table of another number of CPUs takes the place of the CPUs. Its caches and sockets are
+    /// not known. Workers then take CPUs in the order of their numbers, and siblings last.
     #[must_use]
     pub fn with_matrix(mut self, matrix: Matrix) -> Self {
         if matrix.cpus() != self.topology.cpus() {

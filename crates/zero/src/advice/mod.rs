@@ -1,4 +1,4 @@
-//! Which pool to zero pages with: many pools are measured on this computer, or predicted by the
+//! Which pool to zero pages with. Many pools are measured on this computer, or predicted by the
 //! model of another one, and for each goal the best is advised.
 //!
 //! | file | what it is about |
@@ -191,8 +191,8 @@ const fn naive(cpus: usize) -> Setting {
     Setting::new(cpus, LockKind::Tas, Batch::One)
 }
 
-/// The best of these, each with its score, when there are so many pages to zero. Of those whose
-/// interval reaches within 0.5 % of the best it is the simplest: the one with the fewest threads,
+/// The best of these for so many pages to zero, each with its score. Of those whose interval
+/// reaches within 0.5 % of the best it is the simplest. That is the one with the fewest threads,
 /// then with the simpler lock, then with the smaller batch. `None` of none.
 fn pick(scored: &[(Setting, Interval)], pages: u64) -> Option<Setting> {
     let scores = scored.iter().map(|(_, score)| score.median);

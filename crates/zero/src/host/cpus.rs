@@ -122,7 +122,7 @@ impl CpuClock {
     /// The calling thread begins something.
     ///
     /// A thread loses its CPU where a system call returns, so mostly between the readings: they
-    /// are repeated then. What was lost would count for what begins.
+    /// are repeated then. A loss would otherwise count for the next part.
     pub fn begin(&self) -> Begun {
         const TRIES: u32 = 4;
         let mut tries = 0;
@@ -308,7 +308,7 @@ mod tests {
         assert!(cpu.counts || (cpu.approximate && done.cpu == passed));
     }
 
-    /// By the count alone, whoever else wants the CPU.
+    /// By the count alone, also on a busy computer.
     #[test]
     fn time_that_others_take_around_the_readings_is_not_taken_off() {
         use std::sync::atomic::{AtomicBool, Ordering};

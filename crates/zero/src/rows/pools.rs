@@ -239,8 +239,8 @@ impl Spread {
     }
 }
 
-/// The advice of `punctual zero advise` for a computer: a pool for each goal, the best of those
-/// measured there, or of those predicted by the model of another computer.
+/// The advice of `punctual zero advise` for a computer, with a pool for each goal. It is the best
+/// of those measured there, or of those predicted by the model of another computer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroAdvice {

@@ -7,7 +7,7 @@ use punctual_lab::identify::Waits;
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
-/// What made a log.
+/// The maker of a log.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Truth {
     /// Ticks of so many nanoseconds.
@@ -98,7 +98,7 @@ impl Chance {
     }
 }
 
-/// What waking up costs on a computer.
+/// The cost of waking up on a computer.
 struct Wake {
     least: f64,
     median: f64,
