@@ -129,7 +129,7 @@ fn prepared(args: &EmulateArgs, model: &Model) -> Result<Run, Failure> {
     let phase = Random::new(seed)
         .below(Time::from_ns(1_000_000_000))
         .floor_ns();
-    let now = punctual_sys::clock::now().as_ns();
+    let now = punctual::ns::now();
     Ok(Run {
         rule,
         origin: now.wrapping_sub(phase),
