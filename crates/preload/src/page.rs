@@ -47,7 +47,7 @@ pub mod at {
     pub const PROCESSES: usize = 140;
     /// How many waits found no free rule.
     pub const UNRULED: usize = 141;
-    /// How many timers were set that are not emulated (timerfd_settime, timer_settime, setitimer).
+    /// How many timers of file descriptors were set, which are not emulated (timerfd_settime).
     pub const TIMERS: usize = 142;
     /// How many waits were of lengths that the books have no room for.
     pub const OTHERS: usize = 143;

@@ -239,6 +239,7 @@ fn part<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
 mod tests {
     use super::*;
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn a_broken_file_is_no_program_of_any_kind() {
         let whole = fs::read("/bin/true").unwrap();

@@ -25,7 +25,11 @@ const LOG_ROOM: u64 = 1_000_000;
 pub(super) fn run(args: &EmulateArgs) -> Result<u8, Failure> {
     let refused = |why: String| Failure::new(REFUSED, why);
     let Some(library) = LIBRARY else {
-        return Err(refused("`emulate` needs Linux with glibc".to_owned()));
+        let why = match cfg!(all(target_os = "linux", target_env = "gnu")) {
+            true => "this build of the command has no library for `emulate`: its build says why",
+            false => "`emulate` needs Linux with glibc",
+        };
+        return Err(refused(why.to_owned()));
     };
     let model = Model::parse(&args.model).map_err(refused)?;
     let run = prepared(args, &model)?;
