@@ -57,7 +57,7 @@ fn build(source: &Path, out: &Path) -> Result<PathBuf, String> {
     println!("cargo::rerun-if-env-changed=CARGO_TARGET_{linker}_LINKER");
     let mut cargo = Command::new(var("CARGO"));
     cargo
-        .args(["rustc", "--quiet", "--frozen", "--release", "--lib"])
+        .args(["rustc", "--quiet", "--locked", "--release", "--lib"])
         .args(["--crate-type=cdylib", "--features=interpose"])
         .args(["--target", &target])
         .arg("--manifest-path")

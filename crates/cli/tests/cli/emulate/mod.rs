@@ -132,7 +132,7 @@ fn each_wait_ends_when_the_rule_ends_it() {
         );
         if model.starts_with("windows") && options.is_empty() {
             // A sleep of a millisecond ends with a tick of 15.625 ms.
-            let grid = |wait: &&Wait| wait.end % 15_625_000 == 0;
+            let grid = |wait: &&Wait| wait.end.is_multiple_of(15_625_000);
             assert_eq!(waits.iter().filter(grid).count(), waits.len(), "{model}");
         }
     }
