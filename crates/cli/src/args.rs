@@ -13,6 +13,7 @@ use crate::bench::{self, BenchArgs};
 use crate::compare::{self, CompareArgs};
 use crate::completions::{self, CompletionsArgs};
 use crate::doctor::{self, DoctorArgs};
+use crate::emulate::{self, EmulateArgs};
 use crate::exec::{self, ExecArgs};
 use crate::identify::{self, IdentifyArgs};
 use crate::import::{self, ImportArgs};
@@ -117,6 +118,10 @@ pub(crate) enum Command {
     #[command(long_about = exec::ABOUT, after_long_help = exec::AFTER)]
     Exec(ExecArgs),
 
+    /// Start a program whose timed waits end when those of another system would
+    #[command(long_about = emulate::ABOUT, after_long_help = emulate::AFTER)]
+    Emulate(Box<EmulateArgs>),
+
     /// Print the script that completes commands and options in a shell
     #[command(after_help = completions::AFTER)]
     Completions(CompletionsArgs),
@@ -132,7 +137,16 @@ pub(crate) fn parse() -> Result<Command, ExitCode> {
         .try_get_matches()
         .and_then(|matches| Cli::from_arg_matches(&matches))
         .map(|cli| cli.command)
-        .map_err(|error| ExitCode::from(answer(&error)))
+        .map_err(|error| {
+            // That of a program that `emulate` starts can be anything below.
+            let is_emulate = std::env::args_os()
+                .nth(1)
+                .is_some_and(|name| name == "emulate");
+            match answer(&error) {
+                2 if is_emulate => ExitCode::from(emulate::REFUSED),
+                code => ExitCode::from(code),
+            }
+        })
 }
 
 /// The definition of the command line. Help is as wide as the terminal, but lines of more than 100

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Error, Result, anyhow, bail};
 use clap::Args;
 use punctual_core::Nanos;
-use punctual_os::{priority, program, slack};
+use punctual_os::{program, slack};
 use punctual_program::setting::Priority;
 
 /// Runs the command; comes back only when that failed.
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &ExecArgs) -> Result<Infallible> {
 /// priority is set here because not every system passes it on to new threads.
 fn replace(args: &ExecArgs) -> Result<Infallible> {
     if let Some(wanted) = args.priority {
-        priority::set(wanted).map_err(Error::msg)?;
+        punctual_os::priority::set(wanted).map_err(Error::msg)?;
     }
     let Some((name, rest)) = args.command.split_first() else {
         bail!("no program to run: write it after `--`");
@@ -90,7 +90,7 @@ pub(crate) struct ExecArgs {
     pub(crate) command: Vec<OsString>,
 }
 
-fn priority(text: &str) -> Result<Priority, String> {
+pub(crate) fn priority(text: &str) -> Result<Priority, String> {
     let named = |priority: &Priority| priority.name() == text;
     Priority::ALL.into_iter().find(named).ok_or_else(|| {
         let names = Priority::ALL.map(Priority::name).join(", ");

@@ -18,6 +18,7 @@ mod compare;
 mod completions;
 mod console;
 mod doctor;
+mod emulate;
 mod exec;
 mod files;
 mod host;
@@ -57,6 +58,10 @@ fn command() -> ExitCode {
         Ok(command) => command,
         Err(code) => return code,
     };
+    // The program that it starts has the exit code.
+    if let Command::Emulate(args) = &command {
+        return emulate::run(args);
+    }
     // A file has the lines that it would have without a terminal.
     let columns = console::columns().filter(|_| std::io::stdout().is_terminal());
     let done = punctual_report::within_columns(columns, || match command {
@@ -69,6 +74,7 @@ fn command() -> ExitCode {
         Command::Slack(args) => slack::run(&args),
         Command::Completions(args) => completions::run(&args, args::definition()),
         Command::Man(args) => args::man(&args, args::definition()),
+        Command::Emulate(_) => Ok(Done::Whole),
         Command::Exec(args) => exec::run(&args).map(|never| match never {}),
         Command::Sweep(args) => sweep::run(&args),
         Command::Watch(args) => watch::run(&args),

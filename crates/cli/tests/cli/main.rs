@@ -11,6 +11,8 @@ mod console;
 mod doctor;
 mod edges;
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+mod emulate;
+#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 mod frozen;
 mod help;
 mod identify;

@@ -1,0 +1,147 @@
+//! `punctual emulate`.
+
+#[cfg(unix)]
+mod program;
+#[cfg(unix)]
+mod run;
+#[cfg(unix)]
+mod summary;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use punctual_core::Nanos;
+use punctual_program::setting::Priority;
+
+use crate::exec::priority;
+use crate::{say, values};
+
+// The library, if it was built.
+#[cfg(unix)]
+include!(concat!(env!("OUT_DIR"), "/carried.rs"));
+
+/// The program cannot be emulated, or an argument is wrong.
+pub(crate) const REFUSED: u8 = 125;
+/// The program cannot be run.
+#[cfg(unix)]
+const CANNOT_RUN: u8 = 126;
+/// There is no such program.
+#[cfg(unix)]
+const NOT_FOUND: u8 = 127;
+
+/// Why the program was not started: the exit code, as `timeout` and `nice` have it, and a sentence.
+#[derive(Debug)]
+struct Failure {
+    code: u8,
+    why: String,
+}
+
+impl Failure {
+    fn new(code: u8, why: impl Into<String>) -> Self {
+        Self {
+            code,
+            why: why.into(),
+        }
+    }
+}
+
+/// Runs the program; the exit code is its own.
+#[cfg(unix)]
+pub(crate) fn run(args: &EmulateArgs) -> ExitCode {
+    match run::run(args) {
+        Ok(code) => ExitCode::from(code),
+        Err(Failure { code, why }) => {
+            say!("error: {}", crate::args::with_guess(why));
+            ExitCode::from(code)
+        }
+    }
+}
+
+/// Refuses: the library is for Linux.
+#[cfg(not(unix))]
+pub(crate) fn run(_args: &EmulateArgs) -> ExitCode {
+    let Failure { code, why } = Failure::new(REFUSED, "`emulate` needs Linux with glibc");
+    say!("error: {why}");
+    ExitCode::from(code)
+}
+
+/// The start of its help.
+pub(crate) const ABOUT: &str = "\
+Start a program whose timed waits end when those of another system would. Linux with glibc.
+
+Sleeps and timeouts of the program, its threads and the programs that it starts end when the timer rule of MODEL ends them, \
+on the real clock. A wait that an event ends, ends then. The program is not changed, and its output, signals and exit code \
+pass through. On standard error comes at the end what its waits asked for and what they took.";
+
+/// The end of its help.
+pub(crate) const AFTER: &str = "\
+The rule is that of `punctual simulate`, with parameters as there: windows-11,slip=5. The program is taken for a port that \
+calls Sleep for sleeps, SleepConditionVariable for condition variables, and WaitForMultipleObjects for poll, select and \
+epoll. Runtimes whose ports call something else are refused, unless `--as plain` says otherwise.
+
+Not emulated: scheduling and clocks of that system, timers that meet those of other threads, timers of file descriptors, \
+waits that call the kernel without libc, and children that execle starts with an environment of their own.
+
+Exit codes: 125 refused, 126 cannot run it, 127 there is no such program; else what the program returns.
+
+Examples:
+  punctual emulate windows-11 -- ./tests
+  punctual emulate windows-10-2004 --request 1ms -- ./game --frames 600
+  punctual emulate linux,slack=1ns --log waits.tsv -- ./pacer";
+
+#[derive(Debug, Args)]
+pub(crate) struct EmulateArgs {
+    /// The system, with parameters: windows-11, macos, linux,slack=1ms; see `simulate --list`
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: String,
+
+    /// The timer interval that each process requests (Windows): 1ms, 500us
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    pub(crate) request: Option<Nanos>,
+
+    /// All processes are neither visible nor audible
+    #[arg(long)]
+    pub(crate) hidden: bool,
+
+    /// The computer runs on its battery
+    #[arg(long)]
+    pub(crate) battery: bool,
+
+    /// The priority of all threads, as far as timers depend on it: background, utility, normal, interactive, real-time
+    #[arg(long, value_name = "P", value_parser = priority)]
+    pub(crate) priority: Option<Priority>,
+
+    /// The seed of the phase of ticks and of what the rule leaves to chance [default: another each time]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::seed)]
+    pub(crate) seed: Option<u64>,
+
+    /// Take the program for something else
+    #[arg(long = "as", value_name = "WHAT")]
+    pub(crate) taken_for: Option<TakenFor>,
+
+    /// Write each wait into this file, tab-separated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+
+    /// No summary
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    /// The program, and what it takes
+    #[arg(
+        value_name = "COMMAND",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Kinds of programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TakenFor {
+    /// A C program, whatever it is
+    Plain,
+}

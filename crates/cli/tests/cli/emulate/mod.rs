@@ -1,0 +1,256 @@
+//! `punctual emulate`: a C program, which the test compiles, under the timer rules of other systems.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use punctual_preload::Call;
+use punctual_preload::page::{Run, SLOTS, Settings};
+use punctual_sim::Model;
+use punctual_sim::rules::{Host, Time};
+use tempfile::TempDir;
+
+use crate::common::{punctual, stderr, stdout};
+
+/// The program of the tests, compiled with what else the compiler is told.
+fn compiled(folder: &TempDir, name: &str, options: &[&str]) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/emulate/waits.c");
+    let program = folder.path().join(name);
+    let mut compiler = Command::new("cc");
+    compiler
+        .args(["-O1", "-Wall", "-o"])
+        .arg(&program)
+        .arg(source);
+    let done = compiler.args(["-lpthread"]).args(options).output();
+    let done = done.expect("a C compiler is there: `apt-get install gcc libc6-dev`");
+    assert!(done.status.success(), "{done:?}");
+    program
+}
+
+/// Runs it in the folder of the program, if there is one.
+fn emulate(model: &[&str], program: &Path, arguments: &[&str]) -> Output {
+    let folder = program.parent().filter(|folder| folder.is_dir());
+    let mut command = punctual(folder.unwrap_or(Path::new("/")));
+    command.arg("emulate").args(model).arg("--").arg(program);
+    command.args(arguments).output().unwrap()
+}
+
+/// A wait, as the log has it.
+#[derive(Debug)]
+struct Wait {
+    process: String,
+    thread: String,
+    slot: usize,
+    call: Call,
+    called: u64,
+    asked: u64,
+    end: u64,
+    returned: u64,
+    by: String,
+}
+
+fn read(log: &Path) -> Vec<Wait> {
+    let text = fs::read_to_string(log).unwrap();
+    let rows = text.lines().filter(|line| !line.starts_with('#')).skip(1);
+    let wait = |row: &str| {
+        let fields: Vec<&str> = row.split('\t').collect();
+        let number = |at: usize| fields[at].parse::<u64>().unwrap();
+        let call = Call::ALL.iter().find(|call| call.name() == fields[3]);
+        Wait {
+            process: fields[0].to_owned(),
+            thread: fields[1].to_owned(),
+            slot: number(2) as usize,
+            call: *call.unwrap(),
+            called: number(4),
+            asked: number(5),
+            end: number(6),
+            returned: number(7),
+            by: fields[8].to_owned(),
+        }
+    };
+    rows.map(wait).collect()
+}
+
+/// The log, replayed through the rule: each wait ends when the rule ends it, to the nanosecond, and none
+/// returned sooner.
+fn check(model: &str, seed: u64, settings: Settings, log: &Path) -> Vec<Wait> {
+    let run = Run {
+        rule: Model::parse(model).unwrap().rule_as_text().unwrap(),
+        origin: 0,
+        seed,
+        as_plain: false,
+        settings,
+    };
+    let waits = read(log);
+    // Each process has rules of its own.
+    let mut hosts: BTreeMap<(&str, usize), Host> = BTreeMap::new();
+    for wait in &waits {
+        assert!(wait.slot < SLOTS);
+        let new = || run.host(wait.slot).unwrap();
+        let host = hosts.entry((&wait.process, wait.slot)).or_insert_with(new);
+        let now = Time::from_ns(wait.called);
+        let method = wait.call.method(host.rule().methods());
+        let end = host.end(method, now, now + Time::from_ns(wait.asked));
+        assert_eq!(end.as_thirds().div_ceil(3), wait.end, "{model}: {wait:?}");
+        assert!(
+            wait.by != "timer" || wait.returned >= wait.end,
+            "{model}: {wait:?}"
+        );
+    }
+    waits
+}
+
+#[test]
+fn each_wait_ends_when_the_rule_ends_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(&folder, "waits", &[]);
+    let log = folder.path().join("log.tsv");
+    let request = Settings {
+        request: Some(punctual_core::Nanos::from_ms(1)),
+        ..Settings::default()
+    };
+    for (model, settings, options) in [
+        ("windows-11", Settings::default(), &[][..]),
+        ("windows-10-2004,slip=30", Settings::default(), &[]),
+        ("windows-10-2004", request, &["--request", "1ms"]),
+        ("macos", Settings::default(), &[]),
+        ("linux,slack=2ms", Settings::default(), &[]),
+    ] {
+        let seed = ["--seed", "5", "--log", "log.tsv"];
+        let arguments = [&[model][..], &seed, options].concat();
+        let done = emulate(&arguments, &program, &["sleeps", "5"]);
+        assert_eq!(done.status.code(), Some(0), "{done:?}");
+        let waits = check(model, 5, settings, &log);
+        let asked: Vec<u64> = waits.iter().map(|wait| wait.asked / 1_000_000).collect();
+        assert_eq!(asked, [1, 5, 16, 20].repeat(5), "{model}");
+        assert!(waits.iter().all(|wait| wait.by == "timer"), "{waits:?}");
+        let said = stderr(&done);
+        assert!(
+            said.contains("nanosleep") && said.contains("how sure: "),
+            "{said}"
+        );
+        if model.starts_with("windows") && options.is_empty() {
+            // A sleep of a millisecond ends with a tick of 15.625 ms.
+            let grid = |wait: &&Wait| wait.end.is_multiple_of(15_625_000);
+            assert_eq!(waits.iter().filter(grid).count(), waits.len(), "{model}");
+        }
+    }
+}
+
+#[test]
+fn each_call_is_emulated_and_says_what_it_says_without() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(&folder, "waits", &["-D_FORTIFY_SOURCE=2"]);
+    for what in ["calls", "others"] {
+        let alone = Command::new(&program).arg(what).output().unwrap();
+        assert_eq!(alone.status.code(), Some(0), "{what}: {alone:?}");
+        let model = ["windows-11", "--seed", "3", "--log", "log.tsv"];
+        let done = emulate(&model, &program, &[what]);
+        assert_eq!(done.status.code(), Some(0), "{what}: {done:?}");
+        let log = folder.path().join("log.tsv");
+        let waits = check("windows-11", 3, Settings::default(), &log);
+        if what == "calls" {
+            let calls: BTreeSet<Call> = waits.iter().map(|wait| wait.call).collect();
+            assert_eq!(calls.len(), 13, "{calls:?}");
+        } else {
+            assert!(waits.iter().any(|wait| wait.by == "event"), "{waits:?}");
+        }
+    }
+}
+
+#[test]
+fn threads_children_and_programs_without_an_environment_are_emulated() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(&folder, "waits", &[]);
+    let model = ["windows-10-2004", "--seed", "8", "--log", "log.tsv"];
+    let done = emulate(&model, &program, &["children"]);
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    let log = folder.path().join("log.tsv");
+    let waits = check("windows-10-2004", 8, Settings::default(), &log);
+    let of = |part: fn(&Wait) -> &String| waits.iter().map(part).collect::<BTreeSet<_>>().len();
+    assert_eq!(waits.len(), 4 * (4 * 3 + 1 + 1 + 1));
+    assert_eq!((of(|wait| &wait.process), of(|wait| &wait.thread)), (4, 7));
+}
+
+#[test]
+fn what_the_program_returns_passes_through() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(&folder, "waits", &[]);
+    let quiet = ["windows-11", "-q"];
+    let done = emulate(&quiet, &program, &["exit", "41"]);
+    assert_eq!(
+        (done.status.code(), stderr(&done)),
+        (Some(41), String::new())
+    );
+    assert_eq!(emulate(&quiet, &program, &["die"]).status.code(), Some(137));
+    let said = emulate(&quiet, Path::new("/bin/echo"), &["-n", "one", "two"]);
+    assert_eq!(stdout(&said), "one two");
+}
+
+#[test]
+fn what_cannot_be_emulated_is_refused_in_a_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(&folder, "waits", &[]);
+    let python = folder.path().join("python3.11");
+    fs::copy(&program, &python).unwrap();
+    let script = folder.path().join("script");
+    fs::write(&script, format!("#!{}\n", python.display())).unwrap();
+    let plain = folder.path().join("plain");
+    fs::write(&plain, "").unwrap();
+    fs::set_permissions(&script, fs::metadata(&program).unwrap().permissions()).unwrap();
+    let refused = |model: &[&str], program: &Path, code: i32, words: &str| {
+        let done = emulate(model, program, &["exit", "0"]);
+        let said = stderr(&done);
+        assert_eq!(done.status.code(), Some(code), "{said}");
+        assert!(said.contains(words) && said.lines().count() == 1, "{said}");
+    };
+    refused(&["windows-11"], &python, 125, "waits by other calls");
+    refused(&["windows-11"], &script, 125, "waits by other calls");
+    refused(
+        &["windows-12"],
+        &program,
+        125,
+        "there is no model `windows-12`",
+    );
+    refused(
+        &["linux", "--request", "1ms"],
+        &program,
+        125,
+        "has no `request`",
+    );
+    refused(&["fake-5ms"], &program, 125, "is that of no system");
+    refused(
+        &["windows-11"],
+        Path::new("/no/such"),
+        127,
+        "no such program",
+    );
+    refused(&["windows-11"], &plain, 126, "not executable");
+    for model in [&["linux", "-q"][..], &["windows-11", "-q", "--as", "plain"]] {
+        let done = emulate(model, &python, &["exit", "7"]);
+        assert_eq!(done.status.code(), Some(7), "{done:?}");
+    }
+    let itself = Path::new(env!("CARGO_BIN_EXE_punctual"));
+    refused(&["windows-11"], itself, 125, "the standard library of Rust");
+    let fixed = compiled(&folder, "static", &["-static"]);
+    refused(&["windows-11"], &fixed, 125, "linked statically");
+}
+
+/// The library needs nothing newer than glibc 2.17, on the architecture whose versions go back so far.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn the_library_loads_with_an_old_libc() {
+    let cat = ["-c", "cat \"${LD_PRELOAD%%:*}\""];
+    let done = emulate(&["linux", "-q"], Path::new("/bin/sh"), &cat);
+    assert!(done.stdout.starts_with(b"\x7fELF"), "{:?}", stderr(&done));
+    let mut newest = 0;
+    for at in 0..done.stdout.len() {
+        if let Some(version) = done.stdout[at..].strip_prefix(b"GLIBC_2.") {
+            let digits = version.iter().take_while(|byte| byte.is_ascii_digit());
+            let minor = digits.fold(0, |number, digit| number * 10 + u32::from(digit - b'0'));
+            newest = newest.max(minor);
+        }
+    }
+    assert!((2..=17).contains(&newest), "2.{newest}");
+}

@@ -1,0 +1,153 @@
+//! A wait from its call to its return, and what is kept of it.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::process::{self, Page};
+use super::slots;
+use crate::Call;
+use crate::page::{self, Logged, at};
+use punctual_rules::Time;
+
+/// A wait under way. It holds nothing: the thread may be cancelled meanwhile.
+#[derive(Clone, Copy)]
+pub(super) struct Wait {
+    page: Page,
+    call: Call,
+    /// Instants of CLOCK_MONOTONIC: the call, the end that it asked for, and the end by the rule.
+    now: u64,
+    due: u64,
+    end: u64,
+    ends: Time,
+    slot: usize,
+    entry: Option<u64>,
+    /// The slack to go back to.
+    slack: Option<libc::c_int>,
+}
+
+/// Longer waits are left alone.
+const LONGEST: u64 = 10 * 365 * 86_400 * 1_000_000_000;
+
+/// How late a wait of the kernel may be that has the slack of an ordinary thread.
+const USUAL_SLACK: u64 = 50_000;
+
+impl Wait {
+    /// A call that asks for so many nanoseconds from now on; `None` if it is left alone.
+    pub(super) fn begin(call: Call, asked: u64) -> Option<Self> {
+        let page = Page::get()?;
+        if asked == 0 || asked > LONGEST {
+            return None;
+        }
+        let now = process::now(libc::CLOCK_MONOTONIC);
+        let called = Page::time(now);
+        let is_logged = page.word(at::LOG_ROOM).load(Relaxed) > 0;
+        let note = || is_logged.then(|| page.word(at::LOGGED).fetch_add(1, Relaxed));
+        let Some((ends, slot, entry)) = slots::end(call, called, asked, note) else {
+            page.word(at::UNRULED).fetch_add(1, Relaxed);
+            return None;
+        };
+        let end = now.saturating_add(ends.as_thirds().div_ceil(3) - called);
+        let due = now + asked;
+        let slack = (end < due + USUAL_SLACK).then(without_slack).flatten();
+        let wait = Self {
+            page,
+            call,
+            now,
+            due,
+            end,
+            ends,
+            slot,
+            entry,
+            slack,
+        };
+        wait.log(None, false);
+        Some(wait)
+    }
+
+    /// How long the real call is to take, in nanoseconds.
+    pub(super) fn length(&self) -> u64 {
+        self.end - self.now
+    }
+
+    /// By how much more than the caller asked for; negative if the rule ends it sooner.
+    pub(super) fn more(&self) -> i64 {
+        self.end as i64 - self.due as i64
+    }
+
+    /// The rest of the time that the caller asked for.
+    pub(super) fn left(&self) -> u64 {
+        self.due.saturating_sub(process::now(libc::CLOCK_MONOTONIC))
+    }
+
+    /// The call has returned; whether by its timer.
+    pub(super) fn finish(self, is_timer: bool) {
+        if let Some(slack) = self.slack {
+            // SAFETY: it changes the slack of this thread.
+            unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack) };
+        }
+        let returned = process::now(libc::CLOCK_MONOTONIC);
+        self.log(Some(Page::time(returned)), is_timer);
+        let Some(entry) = entry(self.page, self.call, self.due - self.now) else {
+            self.page.word(at::OTHERS).fetch_add(1, Relaxed);
+            return;
+        };
+        let add = |word: usize, value: u64| {
+            self.page.word(entry + word).fetch_add(value, Relaxed);
+        };
+        if is_timer {
+            add(1, 1);
+            add(3, self.due - self.now);
+            add(4, self.end - self.now);
+            add(5, returned - self.now);
+        } else {
+            add(2, 1);
+        }
+    }
+
+    fn log(&self, returned: Option<u64>, is_timer: bool) {
+        let Some(entry) = self.entry else { return };
+        let Some(place) = self.page.log(entry) else {
+            if returned.is_none() {
+                self.page.word(at::UNLOGGED).fetch_add(1, Relaxed);
+            }
+            return;
+        };
+        // SAFETY: both have no arguments.
+        let (process, thread) = unsafe { (libc::getpid(), libc::syscall(libc::SYS_gettid)) };
+        let logged = Logged {
+            process: process as u32,
+            thread: thread as u32,
+            slot: self.slot,
+            call: self.call,
+            called: Page::time(self.now),
+            asked: self.due - self.now,
+            end: self.ends,
+            returned,
+            is_timer,
+        };
+        for (word, value) in place.iter().zip(logged.words()) {
+            word.store(value, Relaxed);
+        }
+    }
+}
+
+/// Takes the slack of this thread away; what it was, if it had more than the least.
+fn without_slack() -> Option<libc::c_int> {
+    // SAFETY: these concern the slack of this thread.
+    unsafe {
+        let before = libc::prctl(libc::PR_GET_TIMERSLACK);
+        (before > 1 && libc::prctl(libc::PR_SET_TIMERSLACK, 1) == 0).then_some(before)
+    }
+}
+
+/// Where the books have waits of this call and length.
+fn entry(page: Page, call: Call, asked: u64) -> Option<usize> {
+    let key = page::key(call, asked);
+    let begin = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize;
+    (0..16).find_map(|way| {
+        let entry = at::BOOKS + 8 * ((begin + way) % page::BOOKS);
+        let found = page.word(entry).compare_exchange(0, key, Relaxed, Relaxed);
+        found
+            .map_or_else(|other| other == key, |_| true)
+            .then_some(entry)
+    })
+}

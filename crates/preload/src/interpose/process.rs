@@ -1,0 +1,181 @@
+//! The part of this process in a run.
+
+use std::ffi::{CStr, c_char};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+
+use super::{real, slots};
+use crate::page::{self, Run, at};
+
+/// The words of the page; null in a process that is not emulated.
+static PAGE: AtomicPtr<AtomicU64> = AtomicPtr::new(null_mut());
+static WORDS: AtomicUsize = AtomicUsize::new(0);
+static ORIGIN: AtomicU64 = AtomicU64::new(0);
+
+/// The page of a run that this process is in.
+#[derive(Clone, Copy)]
+pub(super) struct Page {
+    words: &'static [AtomicU64],
+}
+
+impl Page {
+    /// That of the run, if this process is emulated.
+    #[inline]
+    pub(super) fn get() -> Option<Self> {
+        let words = PAGE.load(Ordering::Acquire);
+        if words.is_null() {
+            return None;
+        }
+        // SAFETY: the mapping is of so many words, and lasts as long as the process.
+        let words = unsafe { std::slice::from_raw_parts(words, WORDS.load(Ordering::Relaxed)) };
+        Some(Self { words })
+    }
+
+    #[inline]
+    pub(super) fn word(self, at: usize) -> &'static AtomicU64 {
+        &self.words[at]
+    }
+
+    /// The words of an entry of the log, if there is room for it.
+    pub(super) fn log(self, entry: u64) -> Option<&'static [AtomicU64]> {
+        let begin = usize::try_from(entry)
+            .ok()?
+            .checked_mul(8)?
+            .checked_add(at::LOG)?;
+        self.words.get(begin..begin + 8)
+    }
+
+    /// An instant of CLOCK_MONOTONIC in the time of the rule.
+    #[inline]
+    pub(super) fn time(now: u64) -> u64 {
+        now.wrapping_sub(ORIGIN.load(Ordering::Relaxed))
+    }
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEGIN: extern "C" fn() = begin;
+
+/// Runs before the program.
+extern "C" fn begin() {
+    real::find_all();
+    let Some(path) = variable(page::VARIABLE) else {
+        return;
+    };
+    super::exec::remember(path);
+    let Some(words) = map(path) else {
+        return;
+    };
+    let read = |at: usize| words[at].load(Ordering::Relaxed);
+    let Some(run) = Run::read(read) else {
+        return;
+    };
+    let mut name = [0; 32];
+    if !run.as_plain && !run.rule.starts_with("linux") && is_runtime(&mut name) {
+        return note_runtime(words, &name);
+    }
+    if !slots::fill(&run) {
+        return;
+    }
+    words[at::PROCESSES].fetch_add(1, Ordering::Relaxed);
+    ORIGIN.store(run.origin, Ordering::Relaxed);
+    WORDS.store(words.len(), Ordering::Relaxed);
+    PAGE.store(words.as_ptr().cast_mut(), Ordering::Release);
+}
+
+/// The value of a variable of the environment.
+pub(super) fn variable(name: &str) -> Option<&'static CStr> {
+    unsafe extern "C" {
+        static environ: *const *const c_char;
+    }
+    // SAFETY: before the program runs nothing changes the environment, which is a list of C strings.
+    unsafe {
+        let mut each = environ;
+        while !each.is_null() && !(*each).is_null() {
+            let entry = CStr::from_ptr(*each);
+            let rest = entry.to_bytes_with_nul().strip_prefix(name.as_bytes());
+            if let Some(value) = rest.and_then(|rest| rest.strip_prefix(b"=")) {
+                return CStr::from_bytes_with_nul(value).ok();
+            }
+            each = each.add(1);
+        }
+    }
+    None
+}
+
+/// Maps the page: for all, or for this process alone where it may only read it.
+fn map(path: &CStr) -> Option<&'static [AtomicU64]> {
+    let flags = libc::O_CLOEXEC;
+    // SAFETY: the path is a C string; the mapping is private to this function until it is checked.
+    unsafe {
+        let mut how = libc::MAP_SHARED;
+        let mut file = libc::open(path.as_ptr(), flags | libc::O_RDWR);
+        if file < 0 {
+            how = libc::MAP_PRIVATE;
+            file = libc::open(path.as_ptr(), flags | libc::O_RDONLY);
+        }
+        if file < 0 {
+            return None;
+        }
+        let end = libc::lseek(file, 0, libc::SEEK_END);
+        let words = usize::try_from(end).unwrap_or(0) / 8;
+        let rights = libc::PROT_READ | libc::PROT_WRITE;
+        let mapped = match words >= page::WORDS {
+            true => libc::mmap(null_mut(), words * 8, rights, how, file, 0),
+            false => libc::MAP_FAILED,
+        };
+        libc::close(file);
+        (mapped != libc::MAP_FAILED)
+            .then(|| std::slice::from_raw_parts(mapped.cast::<AtomicU64>().cast_const(), words))
+    }
+}
+
+/// Whether this process is such a program; its name.
+fn is_runtime(name: &mut [u8; 32]) -> bool {
+    let mut path = [0_u8; 4096];
+    let room = path.len();
+    // SAFETY: the buffer has so much room.
+    let len = unsafe {
+        let buffer = path.as_mut_ptr().cast::<c_char>();
+        libc::readlink(c"/proc/self/exe".as_ptr(), buffer, room)
+    };
+    let path = &path[..usize::try_from(len).unwrap_or(0)];
+    let last = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+    let kept = last.len().min(31);
+    name[..kept].copy_from_slice(&last[..kept]);
+    page::is_runtime(last, &page::RUNTIME_NAMES)
+}
+
+/// Notes the name of a runtime once.
+fn note_runtime(words: &[AtomicU64], name: &[u8; 32]) {
+    let name: [u64; 4] =
+        std::array::from_fn(|i| u64::from_ne_bytes(std::array::from_fn(|byte| name[8 * i + byte])));
+    for place in 0..page::RUNTIMES {
+        let begin = at::RUNTIMES + 4 * place;
+        let (relaxed, first) = (Ordering::Relaxed, &words[begin]);
+        match first.compare_exchange(0, name[0], relaxed, relaxed) {
+            Ok(_) => {
+                for (word, value) in words[begin + 1..begin + 4].iter().zip(&name[1..]) {
+                    word.store(*value, relaxed);
+                }
+                return;
+            }
+            Err(same) if same == name[0] => return,
+            Err(_) => {}
+        }
+    }
+}
+
+/// Nanoseconds of a clock now.
+#[inline]
+pub(super) fn now(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the clock writes to a time of this function. Of a clock that is none it writes nothing.
+    unsafe { libc::clock_gettime(clock, &mut time) };
+    (time.tv_sec as u64)
+        .wrapping_mul(1_000_000_000)
+        .wrapping_add(time.tv_nsec as u64)
+}

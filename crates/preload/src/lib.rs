@@ -1,0 +1,39 @@
+//! The library that `punctual emulate` starts other programs with.
+//!
+//! Each timed wait of libc ends when the [rule](punctual_rules) of another system ends it. A wait that the rule
+//! ends later asks the real function for more; one that it ends sooner asks for less. A wait that an
+//! event ends, ends then.
+//!
+//! - No wrapper waits for a lock or calls an allocator of the program. Wrappers run in signal handlers, after a
+//!   fork, and while other threads hold any lock. A wait tries one rule after the other until one is free.
+//!   The memory of rules is a part of this library.
+//! - Wrappers keep `errno`, what is left of a sleep, cancellation (a thread that is cancelled unwinds
+//!   through them, and they hold nothing meanwhile), and absolute times on the clock of the caller.
+//! - All processes of a run share one page, [`page`], with the rule, the instant of its first tick, and the books.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `page` | the page that the command and its processes share |
+//! | `books` | what waits were asked for and what they took |
+//! | `calls` | the functions of libc that wait |
+//! | `exec` | programs are started with the library, also with an environment of their own |
+//! | `memory` | the memory of the rules |
+//! | `real` | the functions that the wrappers stand before |
+//! | `slots` | the rules of a process |
+//! | `process` | the page of a process, and its clocks |
+
+pub mod call;
+pub mod page;
+
+#[cfg(all(feature = "interpose", target_os = "linux"))]
+mod interpose {
+    mod books;
+    mod calls;
+    mod exec;
+    mod memory;
+    mod process;
+    mod real;
+    mod slots;
+}
+
+pub use call::Call;

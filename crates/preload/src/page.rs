@@ -1,0 +1,353 @@
+//! The page that the command and the processes of a run share: words of 64 bits.
+//!
+//! The command writes what comes first and reads the books when the run is over. Nothing that a
+//! process reads in it is an address or a length of memory: a spoilt page makes wrong waits.
+
+use punctual_core::Nanos;
+use punctual_rules::setting::{Power, Priority};
+use punctual_rules::{Description, Host, Setting, Time};
+
+use crate::Call;
+
+/// The variable of the environment that names the file of the page.
+pub const VARIABLE: &str = "PUNCTUAL_EMULATE";
+
+/// The name of the library, in the folder of the page.
+pub const LIBRARY: &str = "libpunctual_preload.so";
+
+/// The first word of a page of this version.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"pnctual1");
+
+/// The number of rules that a process has; a wait takes a free one.
+pub const SLOTS: usize = 64;
+
+/// Places of words.
+pub mod at {
+    /// [`MAGIC`](super::MAGIC).
+    pub const MAGIC: usize = 0;
+    /// The instant of CLOCK_MONOTONIC at which the time of the rule is zero, in nanoseconds; it wraps.
+    pub const ORIGIN: usize = 1;
+    /// The seed of the chances of a rule.
+    pub const SEED: usize = 2;
+    /// Whether processes of runtimes that wait by other calls elsewhere are emulated as plain C programs.
+    pub const AS_PLAIN: usize = 3;
+    /// The interval that each process requests, in nanoseconds, if any.
+    pub const REQUEST: usize = 4;
+    /// Whether no process is seen or heard; whether the computer runs on battery.
+    pub const HIDDEN: usize = 5;
+    /// See there.
+    pub const BATTERY: usize = 6;
+    /// The priority of each thread by number, and one; zero for none.
+    pub const PRIORITY: usize = 7;
+    /// The length of the text of the rule, and the text.
+    pub const RULE_LEN: usize = 8;
+    /// See there.
+    pub const RULE: usize = 9;
+    /// How many processes there were that are emulated.
+    pub const PROCESSES: usize = 140;
+    /// How many waits found no free rule.
+    pub const UNRULED: usize = 141;
+    /// How many timers of file descriptors were set, which are not emulated (timerfd_settime).
+    pub const TIMERS: usize = 142;
+    /// How many waits were of lengths that the books have no room for.
+    pub const OTHERS: usize = 143;
+    /// How many waits began while the log had no room.
+    pub const UNLOGGED: usize = 144;
+    /// How many waits are in the log.
+    pub const LOGGED: usize = 145;
+    /// How many waits the log has room for.
+    pub const LOG_ROOM: usize = 146;
+    /// Names of runtimes that were not emulated: four words each, of which the first 31 bytes are the name.
+    pub const RUNTIMES: usize = 160;
+    /// The books: [`super::BOOKS`] entries of eight words.
+    pub const BOOKS: usize = 192;
+    /// The log: entries of eight words.
+    pub const LOG: usize = BOOKS + 8 * super::BOOKS;
+}
+
+/// How many runtimes are named.
+pub const RUNTIMES: usize = 8;
+/// How many different calls and lengths the books have room for.
+pub const BOOKS: usize = 256;
+/// The longest text of a rule, in bytes.
+pub const RULE_MOST: usize = 1024;
+
+/// The words before the log.
+pub const WORDS: usize = at::LOG;
+
+/// A run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The rule as text, which [`Description`] reads.
+    pub rule: String,
+    /// See [`at::ORIGIN`].
+    pub origin: u64,
+    /// See [`at::SEED`].
+    pub seed: u64,
+    /// See [`at::AS_PLAIN`].
+    pub as_plain: bool,
+    /// The settings of every process.
+    pub settings: Settings,
+}
+
+/// The settings of every process of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// The timer interval that it requests.
+    pub request: Option<Nanos>,
+    /// Whether it is neither visible nor audible.
+    pub hidden: bool,
+    /// Whether the computer runs on its battery.
+    pub battery: bool,
+    /// How much its threads matter.
+    pub priority: Option<Priority>,
+}
+
+impl Settings {
+    /// Each of them, as a rule has it.
+    pub fn each(self) -> impl Iterator<Item = Setting> {
+        let window = Setting::Window {
+            visible: false,
+            foreground: false,
+            audible: false,
+        };
+        [
+            self.priority.map(Setting::Priority),
+            self.battery.then_some(Setting::Power(Power::Battery)),
+            self.hidden.then_some(window),
+            self.request.map(Setting::request),
+        ]
+        .into_iter()
+        .flatten()
+    }
+}
+
+impl Run {
+    /// The words of a page before anything has happened, with room for so many waits in the log.
+    ///
+    /// # Errors
+    /// The text of the rule is too long.
+    pub fn page(&self, log_room: u64) -> Result<Vec<u64>, String> {
+        if self.rule.len() > RULE_MOST {
+            return Err(format!("the rule takes more than {RULE_MOST} bytes"));
+        }
+        let mut words = vec![0; WORDS];
+        words[at::MAGIC] = MAGIC;
+        words[at::ORIGIN] = self.origin;
+        words[at::SEED] = self.seed;
+        words[at::AS_PLAIN] = u64::from(self.as_plain);
+        let settings = self.settings;
+        words[at::REQUEST] = settings.request.map_or(0, Nanos::as_ns);
+        words[at::HIDDEN] = u64::from(settings.hidden);
+        words[at::BATTERY] = u64::from(settings.battery);
+        words[at::PRIORITY] = settings.priority.map_or(0, |priority| {
+            1 + Priority::ALL
+                .iter()
+                .take_while(|one| **one != priority)
+                .count() as u64
+        });
+        words[at::RULE_LEN] = self.rule.len() as u64;
+        for (word, bytes) in words[at::RULE..]
+            .iter_mut()
+            .zip(self.rule.as_bytes().chunks(8))
+        {
+            let mut whole = [0; 8];
+            whole[..bytes.len()].copy_from_slice(bytes);
+            *word = u64::from_ne_bytes(whole);
+        }
+        words[at::LOG_ROOM] = log_room;
+        Ok(words)
+    }
+
+    /// Reads a page; `None` if it is none.
+    pub fn read(word: impl Fn(usize) -> u64) -> Option<Self> {
+        let len = usize::try_from(word(at::RULE_LEN)).ok()?;
+        if word(at::MAGIC) != MAGIC || len > RULE_MOST {
+            return None;
+        }
+        let words = (at::RULE..).take(len.div_ceil(8)).map(&word);
+        let mut rule: Vec<u8> = words.flat_map(u64::to_ne_bytes).collect();
+        rule.truncate(len);
+        Some(Self {
+            rule: String::from_utf8(rule).ok()?,
+            origin: word(at::ORIGIN),
+            seed: word(at::SEED),
+            as_plain: word(at::AS_PLAIN) != 0,
+            settings: Settings {
+                request: Some(Nanos::new(word(at::REQUEST))).filter(|length| !length.is_zero()),
+                hidden: word(at::HIDDEN) != 0,
+                battery: word(at::BATTERY) != 0,
+                priority: usize::try_from(word(at::PRIORITY))
+                    .ok()
+                    .and_then(|number| Priority::ALL.get(number.checked_sub(1)?).copied()),
+            },
+        })
+    }
+
+    /// A rule of a slot, which has heard all settings; `None` if there is no such rule.
+    pub fn host(&self, slot: usize) -> Option<Host> {
+        let description: Description = self.rule.parse().ok()?;
+        let seed = self.seed.wrapping_add(slot as u64);
+        let mut host = Host::new(&description, seed);
+        for setting in self.settings.each() {
+            if host.rule().refuses(&setting).is_none() {
+                host.set(setting, Time::ZERO);
+            }
+        }
+        Some(host)
+    }
+}
+
+/// The first word of the entry of the books for waits of this call and length: lengths count to two digits.
+pub fn key(call: Call, asked: u64) -> u64 {
+    let digits = asked.max(1).ilog10().saturating_sub(1);
+    let step = 10_u64.pow(digits);
+    (call as u64 + 1) << 58 | (asked / step * step).min((1 << 58) - 1)
+}
+
+/// The call and the length of such a word.
+pub fn of_key(key: u64) -> Option<(Call, Nanos)> {
+    let call = Call::of((key >> 58).checked_sub(1)?)?;
+    Some((call, Nanos::new(key & ((1 << 58) - 1))))
+}
+
+/// Programs whose ports to other systems wait by other calls than a C program does.
+pub const RUNTIME_NAMES: [&[u8]; 16] = [
+    b"python", b"pypy", b"node", b"bun", b"deno", b"java", b"jshell", b"gradle", b"dotnet",
+    b"mono", b"ruby", b"perl", b"php", b"beam", b"erl", b"go",
+];
+
+/// Whether the name of a program is one of these, or begins with one and goes on with a version.
+pub fn is_runtime(name: &[u8], runtimes: &[&[u8]]) -> bool {
+    let is_version = |rest: &[u8]| {
+        let mut bytes = rest.iter();
+        bytes.all(|byte| byte.is_ascii_digit() || b".-mtd".contains(byte))
+    };
+    let mut runtimes = runtimes.iter();
+    runtimes.any(|runtime| name.strip_prefix(*runtime).is_some_and(is_version))
+}
+
+/// A wait, as the log has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Logged {
+    /// The process.
+    pub process: u32,
+    /// The thread.
+    pub thread: u32,
+    /// The rule that it took. The waits of one are in their order.
+    pub slot: usize,
+    /// The function.
+    pub call: Call,
+    /// When it was called, in nanoseconds of the rule's time.
+    pub called: u64,
+    /// The length that it asked for, in nanoseconds.
+    pub asked: u64,
+    /// When the rule ended it, in the rule's time.
+    pub end: Time,
+    /// When the function returned, in nanoseconds of the rule's time; `None` if it did not.
+    pub returned: Option<u64>,
+    /// Whether its timer ended it, and not an event or a signal.
+    pub is_timer: bool,
+}
+
+impl Logged {
+    /// The words of it. The last is not zero.
+    pub fn words(self) -> [u64; 8] {
+        [
+            u64::from(self.process) << 32 | u64::from(self.thread),
+            self.slot as u64,
+            self.call as u64,
+            self.called,
+            self.asked,
+            self.end.as_thirds(),
+            self.returned.unwrap_or_default(),
+            match (self.returned, self.is_timer) {
+                (None, _) => 1,
+                (Some(_), true) => 2,
+                (Some(_), false) => 3,
+            },
+        ]
+    }
+
+    /// Reads words; `None` if they are of no wait.
+    pub fn of(words: &[u64; 8]) -> Option<Self> {
+        let &[who, slot, call, called, asked, end, returned, state] = words;
+        Some(Self {
+            process: (who >> 32) as u32,
+            thread: who as u32,
+            slot: usize::try_from(slot).ok().filter(|slot| *slot < SLOTS)?,
+            call: Call::of(call)?,
+            called,
+            asked,
+            end: Time::from_thirds(end),
+            returned: (state > 1).then_some(returned),
+            is_timer: state == 2,
+        })
+        .filter(|_| (1..=3).contains(&state))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_crosses_as_words() {
+        for settings in [
+            Settings::default(),
+            Settings {
+                request: Some(Nanos::from_ms(1)),
+                hidden: true,
+                battery: true,
+                priority: Some(Priority::RealTime),
+            },
+        ] {
+            let run = Run {
+                rule: "windows-11 interval=15.625ms".to_owned(),
+                origin: u64::MAX - 5,
+                seed: 7,
+                as_plain: true,
+                settings,
+            };
+            let words = run.page(9).unwrap();
+            assert_eq!(Run::read(|at| words[at]), Some(run));
+            assert_eq!((words.len(), words[at::LOG_ROOM]), (WORDS, 9));
+        }
+        assert_eq!(Run::read(|_| 0), None);
+        assert_eq!(Run::read(|_| MAGIC), None);
+    }
+
+    #[test]
+    fn lengths_count_to_two_digits() {
+        for (asked, kept) in [
+            (1, 1),
+            (19, 19),
+            (199, 190),
+            (1_000_000, 1_000_000),
+            (15_999_999, 15_000_000),
+        ] {
+            let key = key(Call::Futex, asked);
+            assert_eq!(of_key(key), Some((Call::Futex, Nanos::new(kept))));
+        }
+        assert_eq!(of_key(0), None);
+    }
+
+    #[test]
+    fn a_wait_crosses_as_words() {
+        for (returned, is_timer) in [(None, false), (Some(5), true), (Some(6), false)] {
+            let logged = Logged {
+                process: 12,
+                thread: u32::MAX,
+                slot: 63,
+                call: Call::Futex,
+                called: 1,
+                asked: 2,
+                end: Time::from_thirds(10),
+                returned,
+                is_timer,
+            };
+            assert_eq!(Logged::of(&logged.words()), Some(logged));
+        }
+        assert_eq!(Logged::of(&[0; 8]), None);
+    }
+}
