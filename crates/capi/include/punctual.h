@@ -1,27 +1,27 @@
 /*
  * punctual for C: waits that end when you asked, and say what they cost.
  *
- * `include/punctual.h` is made of what is here, and `include/punctual.hpp` is written for
- * C++ on top of it. What holds for all of it:
+ * `include/punctual.h` is generated from this crate, and `include/punctual.hpp` is written for
+ * C++ on top of it. Rules for all functions:
  *
  * - **Never early.** No wait ends before its deadline, a number of nanoseconds of the clock
  *   that `punctual_now_ns` reads. A deadline that has passed costs one reading of it.
  * - Each function returns a `punctual_result`; what else it returns, it writes through its
  *   last pointers, and only where that is `PUNCTUAL_RESULT_OK`. A pointer may be null only
  *   where that is said.
- * - What has a `_new` or a `_hold` has a `_free`, which takes null too. A handle may go from
- *   thread to thread. Two threads at once get `PUNCTUAL_RESULT_BUSY` from it, but for
- *   a `punctual_cancel`, which is for any of them.
+ * A handle has a `_new` or a `_hold`, and a `_free`, which takes null too. A handle may move
+ * between threads. Two threads at once get `PUNCTUAL_RESULT_BUSY` from it; only a
+ * `punctual_cancel` may be used by any number.
  * - Nothing unwinds into the caller, and there is nothing to begin or to end. After `fork` the
  *   child goes on with all handles but those that another thread was using just then, which are
  *   `PUNCTUAL_RESULT_BUSY` there for ever.
- * - `pthread_cancel` ends no wait: on Linux no function is a cancellation point, so a cancelled
- *   thread waits to its deadline and ends at its next cancellation point after that. To end a
- *   wait early there is `punctual_cancel`. Threads with asynchronous cancellation
- *   (`PTHREAD_CANCEL_ASYNCHRONOUS`), and cancelled threads on other systems, must not call the
- *   library.
- * - What begins with a `size` is set by the caller to the `sizeof` that it was compiled with
- *   (`PUNCTUAL_INIT`), so that it can grow without a new ABI.
+ * `pthread_cancel` ends no wait. On Linux no function is a cancellation point: a cancelled thread
+ * waits to its deadline and ends at its next cancellation point after that. To end a wait early
+ * there is `punctual_cancel`. Threads with asynchronous cancellation
+ * (`PTHREAD_CANCEL_ASYNCHRONOUS`), and cancelled threads on other systems, must not call the
+ * library.
+ * A struct with a `size` can grow without a new ABI: the caller sets `size` to the `sizeof` that
+ * it was compiled with (`PUNCTUAL_INIT`).
  */
 
 #ifndef PUNCTUAL_H
@@ -93,7 +93,7 @@ typedef enum punctual_result {
 } punctual_result;
 
 /**
- * What becomes of slots that are due when a tick comes too late for them.
+ * How a late tick treats missed slots.
  */
 typedef enum punctual_missed {
   /**
@@ -128,7 +128,7 @@ typedef enum punctual_priority {
    */
   PUNCTUAL_PRIORITY_UTILITY = 1,
   /**
-   * As a thread has that nobody changed.
+   * The default of a thread.
    */
   PUNCTUAL_PRIORITY_NORMAL = 2,
   /**
@@ -181,7 +181,7 @@ typedef struct punctual_waiter punctual_waiter;
  */
 typedef struct punctual_period {
   /**
-   * So many slots.
+   * The number of slots.
    */
   uint64_t cycles;
   /**
@@ -191,7 +191,7 @@ typedef struct punctual_period {
 } punctual_period;
 
 /**
- * How a waiter waits. Zeroes but for `size` are the default.
+ * How a waiter waits. Zeroes except for `size` are the default.
  */
 typedef struct punctual_waiter_options {
   /**
@@ -240,7 +240,7 @@ typedef struct punctual_frame {
 } punctual_frame;
 
 /**
- * What became of a frame.
+ * The counts of a frame.
  */
 typedef struct punctual_frame_end {
   /**
@@ -270,7 +270,7 @@ typedef struct punctual_frame_end {
 } punctual_frame_end;
 
 /**
- * What became of all slots: `due` is `ticks` and `missed` and `owed` together.
+ * The counts of all slots: `due` is the sum of `ticks`, `missed` and `owed`.
  */
 typedef struct punctual_books {
   /**
@@ -282,15 +282,15 @@ typedef struct punctual_books {
    */
   uint64_t due;
   /**
-   * Those that were ticked.
+   * Slots that were ticked.
    */
   uint64_t ticks;
   /**
-   * Those that were given up.
+   * Slots that were given up.
    */
   uint64_t missed;
   /**
-   * Those that are still to be ticked.
+   * Slots that are still to be ticked.
    */
   uint64_t owed;
   /**
@@ -304,7 +304,7 @@ typedef struct punctual_books {
 } punctual_books;
 
 /**
- * What was seen of many waits.
+ * Statistics of many waits.
  */
 typedef struct punctual_statistics {
   /**
@@ -316,11 +316,11 @@ typedef struct punctual_statistics {
    */
   uint64_t waits;
   /**
-   * Those whose deadline had passed when they began.
+   * Waits whose deadline had passed when they began.
    */
   uint64_t past;
   /**
-   * Slots that nobody waited for.
+   * Slots without a wait.
    */
   uint64_t missed;
   /**
@@ -366,9 +366,8 @@ typedef struct punctual_statistics {
 } punctual_statistics;
 
 /**
- * What is called when a timer is due: with what it was inserted with, its key, and when it was
- * to be served at the earliest. It may insert and cancel timers of the same queue. Nothing may
- * be thrown through it.
+ * Called when a timer is due, with the pointer and key of the timer and the earliest instant of
+ * its window. It may insert and cancel timers of the same queue. It must not throw.
  */
 typedef void (*punctual_callback)(void *user, uint64_t key, uint64_t earliest_ns);
 
@@ -399,7 +398,7 @@ typedef struct punctual_counts {
 } punctual_counts;
 
 /**
- * How a ticker ticks. Zeroes but for `size` are the default.
+ * How a ticker ticks. Zeroes except for `size` are the default.
  */
 typedef struct punctual_ticker_options {
   /**
@@ -476,7 +475,7 @@ typedef struct punctual_tick {
 } punctual_tick;
 
 /**
- * What happened in one wait.
+ * The outcome of one wait.
  */
 typedef struct punctual_outcome {
   /**
@@ -524,7 +523,7 @@ uint32_t punctual_abi_version(void);
 const char *punctual_version(void);
 
 /**
- * What the clock shows, in nanoseconds: `CLOCK_MONOTONIC` on Linux and other Unix systems,
+ * The current time in nanoseconds: `CLOCK_MONOTONIC` on Linux and other Unix systems,
  * `mach_absolute_time` on macOS, `QueryPerformanceCounter` on Windows.
  *
  * Any thread, any time, signal handlers too.
@@ -553,7 +552,7 @@ enum punctual_result punctual_frames_new_late(struct punctual_period period,
                                               struct punctual_frames **frames_out);
 
 /**
- * Frees it; null is let be. Any thread, once nobody uses it.
+ * Frees it; null is ignored. Any thread, once it is no longer in use.
  */
 void punctual_frames_free(struct punctual_frames *frames);
 
@@ -598,7 +597,7 @@ enum punctual_result punctual_frames_nudge_ns(struct punctual_frames *frames, in
 enum punctual_result punctual_frames_reset_at_ns(struct punctual_frames *frames, uint64_t at_ns);
 
 /**
- * What became of all slots; a tick is a frame that has begun, and one more at the beginning.
+ * The counts of all slots; a tick is a frame that has begun, plus one at the start.
  *
  * One thread at a time.
  */
@@ -606,7 +605,7 @@ enum punctual_result punctual_frames_books(const struct punctual_frames *frames,
                                            struct punctual_books *books);
 
 /**
- * What was seen of its waits; zeroes unless its options keep statistics.
+ * Statistics of its waits; zeroes unless its options keep statistics.
  *
  * One thread at a time.
  */
@@ -625,7 +624,8 @@ enum punctual_result punctual_guard_hold_timer_resolution(uint64_t interval_ns,
                                                           struct punctual_guard **guard_out);
 
 /**
- * Has Windows 11 honour the timer resolution also while nobody sees or hears this process.
+ * Makes Windows 11 honour the timer resolution also while this process is neither visible nor
+ * audible.
  *
  * `PUNCTUAL_RESULT_UNSUPPORTED` before Windows 11 and elsewhere. Any thread.
  */
@@ -645,8 +645,8 @@ enum punctual_result punctual_guard_hold_timer_slack(uint64_t slack_ns,
 /**
  * Keeps the CPUs of this Linux computer out of idle states that take longer than that to leave.
  *
- * `PUNCTUAL_RESULT_UNSUPPORTED` but on Linux, `PUNCTUAL_RESULT_PERMISSION` usually but for root,
- * `PUNCTUAL_RESULT_RANGE` above half an hour. Any thread.
+ * `PUNCTUAL_RESULT_UNSUPPORTED` except on Linux, `PUNCTUAL_RESULT_PERMISSION` usually except for
+ * root, `PUNCTUAL_RESULT_RANGE` above half an hour. Any thread.
  */
 enum punctual_result punctual_guard_hold_wakeup_latency(uint64_t limit_ns,
                                                         struct punctual_guard **guard_out);
@@ -662,8 +662,8 @@ enum punctual_result punctual_guard_hold_thread_priority(uint32_t priority,
                                                          struct punctual_guard **guard_out);
 
 /**
- * What the system has granted: of a timer resolution the interval in force now, of a timer slack
- * that slack.
+ * The granted value: of a timer resolution the interval in force now, of a timer slack that
+ * slack.
  *
  * `PUNCTUAL_RESULT_UNSUPPORTED` for the others, which are not told. Any thread.
  */
@@ -683,15 +683,15 @@ void punctual_guard_free(struct punctual_guard *guard);
 enum punctual_result punctual_queue_new(struct punctual_queue **queue_out);
 
 /**
- * Frees a queue, whose timers are never called; null is let be. Any thread, once nobody uses or
- * advances it.
+ * Frees a queue, whose timers are never called; null is ignored. Any thread, once it is no longer
+ * in use or being advanced.
  */
 void punctual_queue_free(struct punctual_queue *queue);
 
 /**
- * Adds a timer that may be served from `earliest_ns` on, and wants to be `tolerance_ns` later at
- * the latest: those whose windows overlap share a wake-up. What the numbers count from is the
- * caller's choice. `key` names the timer to cancel it; it may be null, and so may `user`.
+ * Adds a timer that may be served from `earliest_ns` on, at most `tolerance_ns` later. Timers
+ * whose windows overlap share a wake-up. The epoch of the numbers is the caller's choice. `key`
+ * names the timer to cancel it; it may be null, and so may `user`.
  *
  * One thread at a time; callbacks of the queue too.
  */
@@ -740,7 +740,7 @@ enum punctual_result punctual_queue_counts(const struct punctual_queue *queue,
                                            struct punctual_counts *counts);
 
 /**
- * What a result means, in a few words of English; never freed.
+ * The meaning of a result in a few words of English; never freed.
  *
  * Any thread, any time.
  */
@@ -764,7 +764,7 @@ enum punctual_result punctual_ticker_new(struct punctual_period period,
                                          struct punctual_ticker **ticker_out);
 
 /**
- * Frees a ticker; null is let be. Any thread, once nobody uses it.
+ * Frees a ticker; null is ignored. Any thread, once it is no longer in use.
  */
 void punctual_ticker_free(struct punctual_ticker *ticker);
 
@@ -789,9 +789,10 @@ enum punctual_result punctual_ticker_try_tick(struct punctual_ticker *ticker,
                                               struct punctual_tick *tick);
 
 /**
- * Waits until `linger_ns` after the next slot is due, and takes all that are due then, from one
- * to `most`: fewer waits where several calls can be made at once. `scheduled_ns` has room for `most`
- * of them, and gets when each was due; `taken` how many there are. `cancel` may be null.
+ * Waits until `linger_ns` after the next slot is due, and takes all slots that are due then, from
+ * one to `most`. That makes fewer waits where several calls can be made at once. `scheduled_ns`
+ * has room for `most` instants, and gets those of the slots; `taken` gets their number. `cancel`
+ * may be null.
  *
  * With every `punctual_missed` the slots that fell due during the linger are taken, or come with
  * the next batch where they are more than `most`. A call that comes after the linger still gets
@@ -847,7 +848,7 @@ enum punctual_result punctual_ticker_nudge_ns(struct punctual_ticker *ticker, in
 enum punctual_result punctual_ticker_reset_at_ns(struct punctual_ticker *ticker, uint64_t at_ns);
 
 /**
- * What became of all slots so far.
+ * The counts of all slots so far.
  *
  * One thread at a time.
  */
@@ -855,7 +856,7 @@ enum punctual_result punctual_ticker_books(const struct punctual_ticker *ticker,
                                            struct punctual_books *books);
 
 /**
- * What was seen of its waits; zeroes unless the options of its waiter keep statistics.
+ * Statistics of its waits; zeroes unless the options of its waiter keep statistics.
  *
  * One thread at a time.
  */
@@ -889,8 +890,8 @@ enum punctual_result punctual_waiter_new(const struct punctual_waiter_options *o
                                          struct punctual_waiter **waiter_out);
 
 /**
- * What `punctual_waiter_new` returns for these options, and in `message` why, in one line that
- * ends with a zero, cut to `capacity` bytes: empty where all is well.
+ * The result that `punctual_waiter_new` would give for these options. `message` gets the reason,
+ * in one line that ends with a zero, cut to `capacity` bytes: empty if there is no error.
  *
  * Any thread.
  */
@@ -899,7 +900,7 @@ enum punctual_result punctual_waiter_check(const struct punctual_waiter_options 
                                            char *message);
 
 /**
- * Frees a waiter; null is let be. Any thread, once nobody uses it.
+ * Frees a waiter; null is ignored. Any thread, once it is no longer in use.
  */
 void punctual_waiter_free(struct punctual_waiter *waiter);
 
@@ -947,7 +948,7 @@ enum punctual_result punctual_waiter_coarse_until_ns(struct punctual_waiter *wai
                                                      uint64_t *left_ns);
 
 /**
- * What was seen of its waits; zeroes unless its options keep statistics.
+ * Statistics of its waits; zeroes unless its options keep statistics.
  *
  * One thread at a time.
  */
