@@ -45,7 +45,7 @@ pub struct LearnedClass {
     pub over_p90: Nanos,
     /// See `over_p50`.
     pub over_p99: Nanos,
-    /// The share of the length beyond `at_least` that is added to the overshoot: believed, by the OS.
+    /// The share of the length beyond `at_least` that is added to the overshoot: learned on macOS, and none elsewhere.
     pub share: f64,
     /// The CPU time of a nap.
     pub cpu: Nanos,
@@ -87,7 +87,8 @@ impl Adaptive {
         let over = |q| at(self.margins.quantile(q));
         LearnedClass {
             at_least: Nanos::new(if class == 0 { 0 } else { class::from_ns(class) }),
-            below: (class + 1 < CLASSES).then(|| Nanos::new(class::from_ns(class + 1))),
+            below: (self.class_of(Nanos::MAX) > class)
+                .then(|| Nanos::new(class::from_ns(class + 1))),
             naps: known.naps,
             usual: nanos(usual_ns),
             over_p50: over(0.5),

@@ -256,7 +256,9 @@ impl Adaptive {
         if is_another {
             known.usual.restart(over_ns);
         } else if known.usual.is_known() && !(is_long && self.contention.is_present()) {
-            is_news = self.margins.learn(over_ns.max(0.0) / usual_ns);
+            is_news = self
+                .margins
+                .learn(1.0 + (over_ns.max(0.0) - usual_ns) / usual_ns);
         }
         if is_another || known.usual.learn(over_ns) {
             self.margins = Margins::new();
@@ -331,16 +333,25 @@ impl Adaptive {
         }
     }
 
+    /// Where overshoots depend on lengths, the rest of them does not: all lengths are one class.
+    #[inline]
+    fn class_of(&self, left: Nanos) -> usize {
+        match self.ends {
+            Ends::LateByAShare => 0,
+            _ => class::of_ns(left.as_ns()),
+        }
+    }
+
     /// The cheapest nap for a deadline `left` away from `now`, if one fits.
     #[inline]
     fn plan_nap(&self, now: u64, left: Nanos, class: usize) -> Option<Plan> {
         let known = &self.classes[class];
         let usual_ns = known.usual.ns();
         let most_ns = left.as_ns() as f32 - SHORTEST_NS;
-        let margin_ns = |of: Margin| usual_ns * of.margin;
+        let margin_ns = |of: Margin| usual_ns + usual_ns * (of.margin - 1.0);
         let mut best = self.best;
         if margin_ns(best) > most_ns {
-            best = self.best_of(class, most_ns / usual_ns);
+            best = self.best_of(class, 1.0 + (most_ns - usual_ns) / usual_ns);
         }
         let margin_ns = margin_ns(best);
         let before_ns = margin_ns.min(self.spin_limit.as_ns() as f32);
@@ -409,7 +420,7 @@ impl Adaptive {
     #[inline(always)]
     fn nap_or_spin<C: Clock>(&mut self, goal: &Goal<C>, now: Tick<C>, again: bool) -> Step<C> {
         let left = goal.left(now);
-        let class = class::of_ns(left.as_ns());
+        let class = self.class_of(left);
         if self.classes[class].naps == 0 {
             self.begin_class(class);
         }
@@ -521,12 +532,12 @@ impl Adaptive {
         let keeper = self.keeper.as_mut();
         if let Some(weight) = keeper.and_then(|keeper| keeper.settle(now, self.spun_ns)) {
             self.late_weight = weight;
-            self.best = self.best_of(class::of_ns(left.as_ns()), f32::MAX);
+            self.best = self.best_of(self.class_of(left), f32::MAX);
         }
         self.settle();
         if mem::take(&mut self.contention.is_news) {
             // Spinning has just become dearer.
-            self.best = self.best_of(class::of_ns(left.as_ns()), f32::MAX);
+            self.best = self.best_of(self.class_of(left), f32::MAX);
         }
         if self.ends != Ends::AtAnyTime && self.ticks.is_none() {
             self.ticks = Ticks::new(self.ends).map(Box::new);
