@@ -4,9 +4,6 @@
 const PERIOD_MIN_NS: f64 = 300_000.0;
 /// No known clock ticks more slowly than 64 times a second.
 const PERIOD_MAX_NS: f64 = 17_000_000.0;
-/// The same of steps. Naps that all have one length take whole steps of it, which
-/// says nothing.
-const STEP_MAX_NS: f64 = 2_500_000.0;
 /// After this many periods without a nap on them, ticks may be gone.
 const FRESH: f64 = 8.0;
 /// A nap that ends off a tick by this part of a period, or by this much more than
@@ -14,6 +11,8 @@ const FRESH: f64 = 8.0;
 const OFF: f64 = 1.0 / 16.0;
 const OFF_NS: f64 = 20_000.0;
 const DOUBTED: u8 = 2;
+/// A nap that ends so many periods late did not end on a tick.
+const FAR: f64 = 2.5;
 /// Ticks are used while wakes are off them by less than this part of a period, where
 /// chance would make it a quarter, and by less than this.
 const BELIEVED: f64 = 1.0 / 32.0;
@@ -21,20 +20,21 @@ const BELIEVED_NS: f64 = 50_000.0;
 /// Two naps that end whole periods apart are evidence if they were due this far from
 /// whole periods apart: otherwise it may be the rhythm of the waits themselves.
 const TELLS_NS: f64 = 100_000.0;
-/// Wakes closer together than this are not a period apart.
-const SAME_NS: f64 = 30_000.0;
 /// Wakes further apart than this say nothing about the period.
 const DISTANCE_MAX_NS: f64 = 200_000_000.0;
-/// The variance of a wake about its tick: 4 us.
-const NOISE: f64 = 16e6;
-/// The same for steps, which include the 20 us or so of a wake-up.
-const NOISE_OF_STEPS: f64 = 100e6;
-/// By this the variance of the period grows with each wake, as clocks drift.
+/// The variance of a wake about its tick: 6 us.
+const NOISE: f64 = 32e6;
+/// What waking takes after steps, until that is known.
+const WAKING_NS: f64 = 12_000.0;
+/// By this the variances of the tick and of the period grow with each wake, as clocks drift.
+const PHASE_DRIFT: f64 = 1e6;
 const DRIFT: f64 = 4.0;
 /// A period is known after this many distances in a row that are multiples of it.
-const AGREE: u32 = 6;
+const AGREE: u32 = 8;
 /// How exactly a tick is known, and the least time from now to one that is aimed at.
 const JUST_NS: f64 = 10_000.0;
+/// Wakes are off their tick by up to so many times their mean distance from it.
+const SPREAD: f32 = 3.0;
 /// The step of running means.
 const STEP: f32 = 1.0 / 16.0;
 
@@ -42,22 +42,24 @@ const STEP: f32 = 1.0 / 16.0;
 ///
 /// The distances between wakes are multiples of the period. The first distance is the
 /// first guess. One that is no multiple of the guess leaves a remainder, which is the
-/// next guess, as in Euclid's algorithm; one that is sharpens it, as in a Kalman
-/// filter, if the number of periods is certain. Where naps end at any time, the guess
-/// soon becomes shorter than any tick.
+/// next guess, as in Euclid's algorithm; one that is sharpens it. Where naps end at any
+/// time, the guess soon becomes shorter than any tick. From then on a Kalman filter
+/// follows phase and period together.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Grid {
     kind: Kind,
     period: f64,
-    variance: f64,
-    agree: u32,
     /// A tick, in nanoseconds of the waiter's clock; of steps, how long after a whole
     /// number of them a nap ends.
     tick: f64,
+    /// The variances of the tick and of the period, and their covariance.
+    of_tick: f64,
+    of_period: f64,
+    of_both: f64,
+    agree: u32,
     last_wake: Option<u64>,
-    /// When the last nap was due, or of steps its asked length; and how long it took.
+    /// When the last nap was due, or of steps its asked length.
     last_place: f64,
-    last_slept: f64,
     /// Naps in a row that did not end on a tick.
     off_it: u8,
     /// The mean distance of wakes from ticks.
@@ -90,12 +92,13 @@ impl Grid {
         Self {
             kind,
             period: 0.0,
-            variance: 0.0,
+            tick: WAKING_NS,
+            of_tick: NOISE,
+            of_period: 0.0,
+            of_both: 0.0,
             agree: 0,
-            tick: 0.0,
             last_wake: None,
             last_place: 0.0,
-            last_slept: 0.0,
             off_it: 0,
             off_ns: 0.0,
             next: 0.0,
@@ -115,77 +118,98 @@ impl Grid {
         self.off_it == 0 && self.last_wake.is_some_and(is_fresh)
     }
 
+    /// Whether the last nap did not end on a tick.
+    pub(crate) fn is_doubted(&self) -> bool {
+        self.off_it > 0
+    }
+
     /// The mean distance of wakes from ticks.
     pub(crate) fn off_ns(&self) -> f32 {
         self.off_ns
     }
 
     fn is_known(&self) -> bool {
-        let most = match self.kind {
-            Kind::Clock => PERIOD_MAX_NS,
-            Kind::Steps => STEP_MAX_NS,
-        };
-        self.agree >= AGREE && self.period < most
+        self.agree >= AGREE
     }
 
     /// Learns that a nap from `begin` that was to end at `due` ended at `woke`.
     pub(crate) fn learn(&mut self, begin: u64, due: u64, woke: u64) {
-        let distance = self.last_wake.map(|last| woke.wrapping_sub(last) as f64);
-        self.last_wake = Some(woke);
+        let is_first = self.last_wake.replace(woke).is_none();
         let (begin, due, woke) = (begin as f64, due as f64, woke as f64);
-        let slept = woke - begin;
-        let last_slept = std::mem::replace(&mut self.last_slept, slept);
         let tells = self.tells(begin, due);
-        if self.is_known() {
-            let from = self.first_tick(begin);
-            let periods = ((woke - from) / self.period).round();
-            let off = woke - from - periods * self.period;
-            let uncertain = 3.0 * periods.abs() * self.variance.sqrt();
-            let usual = (OFF_NS + 8.0 * f64::from(self.off_ns)).min(OFF * self.period);
-            self.off_it = if off.abs() > uncertain + usual {
-                self.off_it.saturating_add(1)
-            } else {
-                0
-            };
+        let is_known = self.is_known();
+        let from = self.first_tick(begin);
+        let distance = woke - from;
+        let n = (distance / self.period).round();
+        let off = distance - n * self.period;
+        let uncertain = 3.0 * self.of_wake(n).sqrt();
+        let usual = (OFF_NS + f64::from(self.off_ns)).min(OFF * self.period);
+        let is_certain = uncertain < self.period / 4.0;
+        let is_off = woke - due > FAR * self.period || is_certain && off.abs() > uncertain + usual;
+        if is_known && is_off {
+            self.off_it += 1;
             if self.off_it >= DOUBTED {
                 self.guess(0.0, NOISE);
-                return;
             }
-            let is_next = periods > ((due + JUST_NS - from) / self.period).ceil();
+        } else if is_certain && (is_known || tells && off.abs() < uncertain) {
+            self.off_it = 0;
+            let is_next = n > ((due + JUST_NS - from) / self.period).ceil();
             self.next += (f32::from(u8::from(is_next)) - self.next) * STEP;
             if tells {
                 self.off_ns += (off.abs() as f32 - self.off_ns) * STEP;
             }
-            // The phase follows the wakes, which are what matters.
-            self.tick += 0.25 * off;
-            if self.kind == Kind::Clock {
-                self.tick += periods * self.period;
-            }
+            self.follow(n, off);
         } else {
-            self.tick = match self.kind {
-                Kind::Clock => woke,
-                Kind::Steps => 0.0,
-            };
+            if !is_known && !is_first && tells {
+                // A guess that cannot tell the next tick is of no use.
+                let one = 3.0 * self.of_wake(1.0).sqrt();
+                if n == 0.0 || one > self.period / 4.0 {
+                    self.guess(distance, NOISE);
+                } else if is_certain {
+                    self.guess(off.abs(), self.of_wake(n));
+                }
+            }
+            if self.kind == Kind::Clock {
+                (self.tick, self.of_tick, self.of_both) = (woke, NOISE, 0.0);
+            }
         }
-        let distance = match self.kind {
-            Kind::Clock => distance,
-            // What naps take beyond whole steps cancels out.
-            Kind::Steps if slept > 2.5 * self.period => Some((slept - last_slept).abs()),
-            Kind::Steps => Some(slept),
-        };
-        let range = SAME_NS..DISTANCE_MAX_NS;
-        if let Some(distance) = distance.filter(|d| tells && range.contains(d)) {
-            self.measure(distance);
+    }
+
+    /// A wake `n` periods after the first tick was off by `off`.
+    fn follow(&mut self, n: f64, off: f64) {
+        let of_wake = self.of_wake(n);
+        let with_tick = self.of_tick + n * self.of_both;
+        let with_period = self.of_both + n * self.of_period;
+        self.tick += with_tick / of_wake * off;
+        self.period += with_period / of_wake * off;
+        self.of_tick -= with_tick * with_tick / of_wake - PHASE_DRIFT;
+        self.of_both -= with_tick * with_period / of_wake;
+        self.of_period -= with_period * with_period / of_wake - DRIFT;
+        if self.kind == Kind::Clock {
+            self.tick += n * self.period;
+            self.of_tick += n * (2.0 * self.of_both + n * self.of_period);
+            self.of_both += n * self.of_period;
         }
+        if n >= 1.0 && self.period < PERIOD_MAX_NS {
+            self.agree = self.agree.saturating_add(1);
+        }
+    }
+
+    /// The variance of a wake so many periods after the first tick.
+    fn of_wake(&self, n: f64) -> f64 {
+        self.of_tick + n * (2.0 * self.of_both + n * self.of_period) + NOISE
+    }
+
+    /// Whether it is certain how many periods a nap from `now` to `deadline` has.
+    pub(crate) fn reaches(&self, now: u64, deadline: u64) -> bool {
+        let n = (deadline as f64 - self.first_tick(now as f64)) / self.period;
+        3.0 * self.of_wake(n).sqrt() < self.period / 4.0
     }
 
     /// Whether a nap until `due` is evidence for or against ticks: one that was due whole
     /// periods after the last ends whole periods after it in any case.
     fn tells(&mut self, begin: f64, due: f64) -> bool {
-        let place = match self.kind {
-            Kind::Clock => due,
-            Kind::Steps => due - begin,
-        };
+        let place = due - self.origin(begin);
         let moved = place - std::mem::replace(&mut self.last_place, place);
         if self.period == 0.0 {
             return true;
@@ -194,49 +218,27 @@ impl Grid {
         off.abs() > TELLS_NS.min(OFF * self.period)
     }
 
-    /// A tick of the clock that a nap from `begin` on sees.
-    fn first_tick(&self, begin: f64) -> f64 {
+    /// Where the ticks that a nap from `begin` on sees are counted from.
+    fn origin(&self, begin: f64) -> f64 {
         match self.kind {
-            Kind::Clock => self.tick,
-            Kind::Steps => begin + self.tick,
+            Kind::Clock => 0.0,
+            Kind::Steps => begin,
         }
     }
 
-    fn measure(&mut self, distance: f64) {
-        let n = (distance / self.period).round();
-        let off = distance - n * self.period;
-        let noise = match self.kind {
-            Kind::Clock => NOISE,
-            Kind::Steps => NOISE_OF_STEPS,
-        };
-        let variance = n * n * self.variance + noise;
-        let uncertain = 3.0 * variance.sqrt();
-        // A guess that cannot tell the next tick is of no use.
-        let one = 3.0 * (self.variance + noise).sqrt();
-        if self.period == 0.0 || !self.is_known() && one > self.period / 4.0 {
-            self.guess(distance, noise);
-        } else if uncertain > self.period / 4.0 {
-            // Too many periods to count.
-        } else if n >= 1.0 && off.abs() <= uncertain {
-            let gain = n * self.variance / variance;
-            self.period += gain * off;
-            self.variance = (1.0 - gain * n) * self.variance + DRIFT;
-            self.agree = self.agree.saturating_add(1);
-        } else if self.is_known() {
-            // One wake off the ticks is a disturbance, several are news.
-            self.agree = self.agree.min(4 * AGREE) - 2;
-        } else {
-            let left = if n == 0.0 { distance } else { off.abs() };
-            self.guess(left, variance);
-        }
+    /// A tick that a nap from `begin` on sees.
+    fn first_tick(&self, begin: f64) -> f64 {
+        self.origin(begin) + self.tick
     }
 
     /// Guesses that the period is `length`, if it can be one.
     fn guess(&mut self, length: f64, variance: f64) {
         let plausible = (PERIOD_MIN_NS..DISTANCE_MAX_NS).contains(&length);
         self.period = if plausible { length } else { 0.0 };
-        self.variance = variance;
-        (self.agree, self.off_it, self.off_ns, self.next) = (0, 0, 0.0, 0.0);
+        (self.of_tick, self.of_both, self.of_period) = (NOISE, 0.0, variance);
+        self.tick = WAKING_NS;
+        (self.agree, self.off_it, self.next) = (0, 0, 0.0);
+        self.off_ns = (BELIEVED_NS.min(self.period * BELIEVED) / 2.0) as f32;
     }
 
     /// The nap from `now` on that ends on the tick that costs least, where a nanosecond
@@ -245,9 +247,19 @@ impl Grid {
         let (now, deadline) = (now as f64, deadline as f64);
         let from = self.first_tick(now);
         let last = from + ((deadline - from) / self.period).floor() * self.period;
+        let spread = SPREAD * self.off_ns + 1.0;
         let cost = |tick: f64| {
-            let left = (deadline - tick) as f32 - self.off_ns;
-            left.max(-left * late_weight)
+            let left = (deadline - tick) as f32;
+            // Wakes are spread evenly about ticks.
+            let beyond = (spread - left.abs()).max(0.0);
+            let both = beyond * beyond / (4.0 * spread);
+            left.max(-left * late_weight) + both * (1.0 + late_weight)
+        };
+        // A single nap may have been disturbed.
+        let often = if self.next > 2.0 * STEP {
+            self.next
+        } else {
+            0.0
         };
         let aim = |ahead: i32| {
             let tick = last + f64::from(ahead) * self.period;
@@ -255,11 +267,16 @@ impl Grid {
             Aim {
                 // Half a period before the tick, so that small errors do not matter.
                 due: (tick - self.period / 2.0).min(deadline).max(now + 1_000.0) as u64,
-                cost_ns: cost(tick) + self.next * (next - cost(tick)),
+                cost_ns: cost(tick) + often * (next - cost(tick)),
             }
         };
+        let soonest = match self.kind {
+            Kind::Clock => now + JUST_NS,
+            // One step.
+            Kind::Steps => from + self.period / 2.0,
+        };
         (-1..=1)
-            .filter(|ahead| last + f64::from(*ahead) * self.period > now + JUST_NS)
+            .filter(|ahead| last + f64::from(*ahead) * self.period > soonest)
             .map(aim)
             .min_by(|a, b| a.cost_ns.total_cmp(&b.cost_ns))
     }

@@ -24,6 +24,8 @@ const SEEDS: [u64; 2] = [16, 128];
 const RANDOM: usize = 300;
 const NAMED: f64 = 0.10;
 const ANY: f64 = 0.25;
+/// Among so many waits some dozens are tries to nap.
+const TRIED: u32 = 4_000;
 /// How much luck may cost when 2,000 waits have been seen.
 const LUCK: f64 = 0.30;
 
@@ -254,10 +256,12 @@ fn waiters_that_know_the_same_do_as_well() {
                     for _ in 0..2_000 {
                         os.wait(&mut waiter, lengths);
                     }
-                    // All of them meet the same chance from here on.
+                    // All of them meet the same chance from here on, for so long that the luck of
+                    // single tries does not decide.
                     let mut os = Os::new(Regime::Good, os.now(), 1);
-                    let seen = (0..1_000).map(|_| os.wait(&mut waiter, lengths));
-                    *cost = seen.map(|s| s.cost_ns(weight)).sum::<f64>() / 1e6;
+                    let seen = (0..TRIED).map(|_| os.wait(&mut waiter, lengths));
+                    let sum = seen.map(|s| s.cost_ns(weight)).sum::<f64>();
+                    *cost = sum / f64::from(TRIED) / 1e3;
                 }
                 costs.sort_by(f64::total_cmp);
                 let (best, worst) = (costs[0], costs[costs.len() - 1]);

@@ -5,6 +5,7 @@ mod blind;
 mod crowd;
 mod identify;
 mod measure;
+mod others;
 mod promises;
 mod replay;
 mod rounds;

@@ -45,7 +45,7 @@ pub struct LearnedClass {
     pub over_p90: Nanos,
     /// See `over_p50`.
     pub over_p99: Nanos,
-    /// The share of the length beyond `at_least` that is added to the overshoot: believed, by the OS.
+    /// The share of the length beyond `at_least` that is added to the overshoot: learned on macOS, and none elsewhere.
     pub share: f64,
     /// The CPU time of a nap.
     pub cpu: Nanos,
@@ -83,21 +83,21 @@ impl Adaptive {
     fn learned_class(&self, class: usize) -> LearnedClass {
         let known = &self.classes[class];
         let usual_ns = known.usual.ns();
-        let scale_ns = self.scale_ns(class);
-        let at = |multiple: f32| nanos(usual_ns + scale_ns * (multiple - 1.0));
+        let at = |multiple: f32| nanos(usual_ns * multiple);
         let over = |q| at(self.margins.quantile(q));
         LearnedClass {
             at_least: Nanos::new(if class == 0 { 0 } else { class::from_ns(class) }),
-            below: (class + 1 < CLASSES).then(|| Nanos::new(class::from_ns(class + 1))),
+            below: (self.class_of(Nanos::MAX) > class)
+                .then(|| Nanos::new(class::from_ns(class + 1))),
             naps: known.naps,
             usual: nanos(usual_ns),
             over_p50: over(0.5),
             over_p90: over(0.9),
             over_p99: over(0.99),
-            share: self.ends.share(class).into(),
+            share: self.share.at_most().into(),
             cpu: nanos(known.cpu_ns),
             margin: at(self.best.margin),
-            cost: nanos(known.cpu_ns + scale_ns * self.best.cost),
+            cost: nanos(known.cpu_ns + usual_ns * self.best.cost),
         }
     }
 

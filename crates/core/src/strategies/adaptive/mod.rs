@@ -25,7 +25,7 @@ use budget::{Allowance, SPIN_MAX};
 use class::{CLASSES, Class};
 use contention::Contention;
 use promise::Keeper;
-use regular::{Ends, Nap, Ticks};
+use regular::{Ends, Nap, Share, Ticks};
 
 /// Lateness counts up to this: no margin covers a longer stall.
 const LATE_MAX_NS: f32 = 1e6;
@@ -38,9 +38,6 @@ const TRY_FROM_NS: f32 = 12e3;
 const TRY_EVERY_MAX: u16 = 64;
 /// The same on known ticks, where it is certain that no nap fits.
 const TRY_EVERY_MAX_ON_TICKS: u16 = 4_096;
-/// Where an overshoot grows with the length, the rest of it counts as at least one
-/// part in this many of the whole: the share is believed, not measured.
-const SCALE_MIN: f32 = 16.0;
 /// A wait naps a second time only if spinning would cost this many times more: each
 /// nap is another chance of a stall. Planning two naps from the start costs recorded
 /// waits 5 to 21 % more.
@@ -97,6 +94,7 @@ pub struct Adaptive {
     margins: Margins,
     best: Margin,
     classes: [Class; CLASSES],
+    share: Share,
     ticks: Option<Box<Ticks>>,
     keeper: Option<Box<Keeper>>,
 }
@@ -148,6 +146,7 @@ impl Adaptive {
             best: margins.best(late_weight, 10.0, f32::MAX),
             margins,
             classes: [Class::new(ends.believed_ns()); CLASSES],
+            share: Share::new(ends),
             ticks: None,
             keeper: None,
         }
@@ -187,6 +186,10 @@ impl Adaptive {
         self.ticks.as_ref()?.grid()
     }
 
+    fn are_ticks_sought(&self) -> bool {
+        self.ticks.as_ref().is_some_and(|ticks| ticks.are_sought())
+    }
+
     /// Learns from the last wait.
     #[inline]
     fn settle(&mut self) {
@@ -212,7 +215,6 @@ impl Adaptive {
     #[inline]
     fn learn(&mut self, attempt: &Attempt, nap: Nap) {
         let class = attempt.class;
-        let scale_ns = self.scale_ns(class);
         let known = &mut self.classes[class];
         known.naps = known.naps.saturating_add(1);
         let usual_ns = known.usual.ns();
@@ -224,16 +226,23 @@ impl Adaptive {
             // The clock may be standing still: this says nothing about overshoot.
             return;
         }
+        let is_sought = self.are_ticks_sought();
         let known = &mut self.classes[class];
         let lateness_ns = self.late_weight * self.late_ns.min(LATE_MAX_NS);
-        if over_ns > attempt.left_ns || lateness_ns > attempt.left_ns {
+        if is_sought {
+            // The sooner the ticks are known, the better.
+            known.try_every = 1;
+        } else if over_ns > attempt.left_ns || lateness_ns > attempt.left_ns {
             known.try_every = (known.try_every * 4).min(TRY_EVERY_MAX);
         } else if attempt.is_try {
             known.try_every = (known.try_every / 4).max(1);
         }
         if self.ends == Ends::LateByAShare {
-            over_ns -=
-                self.ends.share(class) * (nap.asked.as_ns() as f32 - class::from_ns(class) as f32);
+            let asked_ns = nap.asked.as_ns() as f32;
+            let Some(beyond_ns) = self.share.learn(asked_ns, over_ns, usual_ns) else {
+                return;
+            };
+            over_ns = beyond_ns;
         }
         let is_long = over_ns > QUEUED * usual_ns + QUEUED_NS;
         if is_long {
@@ -249,7 +258,7 @@ impl Adaptive {
         } else if known.usual.is_known() && !(is_long && self.contention.is_present()) {
             is_news = self
                 .margins
-                .learn(1.0 + (over_ns.max(0.0) - usual_ns) / scale_ns);
+                .learn(1.0 + (over_ns.max(0.0) - usual_ns) / usual_ns);
         }
         if is_another || known.usual.learn(over_ns) {
             self.margins = Margins::new();
@@ -263,7 +272,7 @@ impl Adaptive {
     /// The margin that costs least, of at most `longest` times the usual overshoot.
     #[cold]
     fn best_of(&self, class: usize, longest: f32) -> Margin {
-        let late_most = LATE_MAX_NS / self.scale_ns(class);
+        let late_most = LATE_MAX_NS / self.classes[class].usual.ns();
         let mut weight = self.late_weight;
         if self.contention.is_suspected() {
             weight /= self.contention.spin_price(weight);
@@ -317,40 +326,32 @@ impl Adaptive {
         let near = (0..CLASSES)
             .filter(|&near| self.classes[near].naps > 0)
             .min_by_key(|&near| near.abs_diff(class));
-        if let Some(near) = near.filter(|_| self.ends != Ends::LateByAShare) {
+        if let Some(near) = near {
             let Class { usual, cpu_ns, .. } = self.classes[near];
             self.classes[class].usual.believe(usual.ns());
             self.classes[class].cpu_ns = cpu_ns;
         }
     }
 
-    /// What the margins of a class are multiples of: its usual overshoot, less the
-    /// part that grows with the length.
+    /// Where overshoots depend on lengths, the rest of them does not: all lengths are one class.
     #[inline]
-    fn scale_ns(&self, class: usize) -> f32 {
+    fn class_of(&self, left: Nanos) -> usize {
         match self.ends {
-            Ends::LateByAShare => self.scale_beyond_share_ns(class),
-            _ => self.classes[class].usual.ns(),
+            Ends::LateByAShare => 0,
+            _ => class::of_ns(left.as_ns()),
         }
-    }
-
-    #[cold]
-    fn scale_beyond_share_ns(&self, class: usize) -> f32 {
-        let usual_ns = self.classes[class].usual.ns();
-        let follows_ns = self.ends.share(class) * class::from_ns(class) as f32;
-        (usual_ns - follows_ns).max(usual_ns / SCALE_MIN)
     }
 
     /// The cheapest nap for a deadline `left` away from `now`, if one fits.
     #[inline]
     fn plan_nap(&self, now: u64, left: Nanos, class: usize) -> Option<Plan> {
         let known = &self.classes[class];
-        let (usual_ns, scale_ns) = (known.usual.ns(), self.scale_ns(class));
+        let usual_ns = known.usual.ns();
         let most_ns = left.as_ns() as f32 - SHORTEST_NS;
-        let margin_ns = |of: Margin| usual_ns + scale_ns * (of.margin - 1.0);
+        let margin_ns = |of: Margin| usual_ns + usual_ns * (of.margin - 1.0);
         let mut best = self.best;
         if margin_ns(best) > most_ns {
-            best = self.best_of(class, 1.0 + (most_ns - usual_ns) / scale_ns);
+            best = self.best_of(class, 1.0 + (most_ns - usual_ns) / usual_ns);
         }
         let margin_ns = margin_ns(best);
         let before_ns = margin_ns.min(self.spin_limit.as_ns() as f32);
@@ -358,29 +359,28 @@ impl Adaptive {
             // It is at most `SPIN_MAX`.
             length: left - Nanos::new((before_ns as u32).into()),
             margin_ns,
-            cost_ns: known.cpu_ns + scale_ns * best.cost,
+            cost_ns: known.cpu_ns + usual_ns * best.cost,
         };
         if self.ends == Ends::AtAnyTime {
             return (before_ns < most_ns).then_some(plan);
         }
-        if let Some(grid) = self.grid() {
-            let deadline = now.saturating_add(left.as_ns());
+        let deadline = now.saturating_add(left.as_ns());
+        if let Some(grid) = self.grid().filter(|grid| grid.reaches(now, deadline)) {
             let aim = grid.aim(now, deadline, self.late_weight)?;
             plan.length = Nanos::new(aim.due.saturating_sub(now));
             plan.cost_ns = aim.cost_ns + known.cpu_ns;
         } else {
             // Solved for the length, on which the overshoot depends. In f64: an hour in
             // f32 is exact to a quarter of a millisecond only.
-            let share = self.ends.share(class);
-            let before_ns = f64::from(before_ns - share * class::from_ns(class) as f32);
-            let length_ns = (left.as_ns() as f64 - before_ns) / f64::from(1.0 + share);
+            let share = match &self.ticks {
+                Some(ticks) => ticks.share(),
+                None => self.share.at_most(),
+            };
+            let length_ns = (left.as_ns() as f64 - f64::from(before_ns)) / f64::from(1.0 + share);
             if length_ns < f64::from(SHORTEST_NS) {
                 return None;
             }
             plan.length = Nanos::new(length_ns as u64);
-            if self.ticks.is_some() {
-                plan.length = plan.length - Ticks::varied_by(known.naps);
-            }
         }
         plan.length = self.whole(plan.length)?;
         Some(plan)
@@ -420,7 +420,7 @@ impl Adaptive {
     #[inline(always)]
     fn nap_or_spin<C: Clock>(&mut self, goal: &Goal<C>, now: Tick<C>, again: bool) -> Step<C> {
         let left = goal.left(now);
-        let class = class::of_ns(left.as_ns());
+        let class = self.class_of(left);
         if self.classes[class].naps == 0 {
             self.begin_class(class);
         }
@@ -435,7 +435,10 @@ impl Adaptive {
         let known = &self.classes[class];
         let metered = known.wants_metering();
         // A shorter nap hardly overshoots by less than half as much.
-        let again_ns = known.cpu_ns + self.scale_ns(class) / 2.0 * self.best.cost;
+        let again_ns = match self.are_ticks_sought() {
+            true => 0.0,
+            false => known.cpu_ns + known.usual.ns() / 2.0 * self.best.cost,
+        };
         self.nap = Some(Attempt {
             class,
             left_ns: left.as_ns() as f32,
@@ -488,10 +491,20 @@ impl Adaptive {
         if let Some(plan) = plan.filter(|_| pays) {
             return Some((plan.length, false));
         }
-        if again || left_ns < TRY_FROM_NS {
+        // While ticks are sought a wait has several naps, as long as the next of them should end in
+        // time: waits with one each may all end on ticks of the same kind.
+        let slept = self
+            .nap
+            .as_ref()
+            .and_then(|nap| nap.ended)
+            .map(|nap| nap.slept);
+        let is_sought = self.are_ticks_sought();
+        let may_try = !again || is_sought && slept.is_some_and(|slept| slept < left);
+        if !may_try || left_ns < TRY_FROM_NS {
             return None;
         }
         let on_ticks = self.grid().is_some_and(|grid| grid.is_fresh(now));
+        let is_doubted = self.grid().is_some_and(Grid::is_doubted);
         let known = &mut self.classes[class];
         known.spun = known.spun.saturating_add(1);
         self.waits_spun = self.waits_spun.saturating_add(1);
@@ -500,16 +513,17 @@ impl Adaptive {
         } else {
             (known.try_every, TRY_EVERY_MAX)
         };
-        if known.spun < try_every && self.waits_spun < most {
+        if known.spun < try_every && self.waits_spun < most && !is_doubted {
             return None;
         }
-        // On ticks the plan would end on one, and could not tell that they are gone; nor
-        // could it tell a wrong share from a long overshoot.
-        let is_telling = self.grid().is_none() && self.ends != Ends::LateByAShare;
+        // On ticks the plan would end on one, and could not tell that they are gone.
+        let is_telling = self.grid().is_none();
         if let Some(plan) = plan.filter(|_| is_telling) {
             return Some((plan.length, true));
         }
-        Some((self.whole(Nanos::new(left.as_ns() / 2))?, true))
+        // Naps of one length may tell no ticks.
+        let part = left.as_ns() / u64::from(2 + self.classes[class].naps % 3);
+        Some((self.whole(Nanos::new(part))?, true))
     }
 
     /// A wait begins.
@@ -518,12 +532,12 @@ impl Adaptive {
         let keeper = self.keeper.as_mut();
         if let Some(weight) = keeper.and_then(|keeper| keeper.settle(now, self.spun_ns)) {
             self.late_weight = weight;
-            self.best = self.best_of(class::of_ns(left.as_ns()), f32::MAX);
+            self.best = self.best_of(self.class_of(left), f32::MAX);
         }
         self.settle();
         if mem::take(&mut self.contention.is_news) {
             // Spinning has just become dearer.
-            self.best = self.best_of(class::of_ns(left.as_ns()), f32::MAX);
+            self.best = self.best_of(self.class_of(left), f32::MAX);
         }
         if self.ends != Ends::AtAnyTime && self.ticks.is_none() {
             self.ticks = Ticks::new(self.ends).map(Box::new);

@@ -5,19 +5,21 @@ use crate::estimators::grid::{Grid, Kind};
 use crate::method::Method;
 use crate::time::Nanos;
 
-use super::class;
+/// xnu lets timers be late by a share of their length that is a power of two: 1/8 to 4, by the
+/// tier of the thread (its `timer_coalescing` tunables). An ordinary thread has this one.
+const MACOS_SHARE: f32 = 1.0 / 4.0;
+const MACOS_MOST: f32 = 4.0;
+const MACOS_LEAST: f32 = 1.0 / 32.0;
+/// A nap that ends sooner lowers the share by this part of the difference.
+const SHARE_FALL: f32 = 1.0 / 64.0;
+/// The share is rounded up from this much less, as it is not measured exactly.
+const SHARE_NEAR: f32 = 8.0 / 9.0;
+/// Shorter naps do not tell the share.
+const SHARE_FROM_NS: f32 = 200e3;
 
-/// xnu lets timers of threads of the default class be late by an eighth of their
-/// length, and by 1 ms at most (its `timer_coalescing` tunables: shift 3, cap 1 ms).
-/// Believed, not learned: a line fitted to the naps costs simulated ones a tenth more.
-const MACOS_SHARE: f32 = 1.0 / 8.0;
-const MACOS_MOST_NS: f32 = 1e6;
-
-/// Until a class has seen ten naps, they are shortened by one to four times 0.1 ms:
-/// naps of one length say nothing about ticks. The finest known step is 0.5 ms.
-const VARIED: u32 = 10;
-const VARIES: u32 = 5;
-const VARY: Nanos = Nanos::from_us(100);
+/// While ticks are sought, for so many naps, a nap takes half of what is left, so that lengths
+/// vary; others follow.
+const SOUGHT: u8 = 24;
 
 /// When naps with a call may end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,15 +62,6 @@ impl Ends {
         }
     }
 
-    /// The share of its length by which a nap of `class` overshoots.
-    pub(super) fn share(self, class: usize) -> f32 {
-        let is_capped = class::from_ns(class) as f32 * MACOS_SHARE >= MACOS_MOST_NS;
-        match self {
-            Self::LateByAShare if !is_capped => MACOS_SHARE,
-            _ => 0.0,
-        }
-    }
-
     /// The unit in which the call counts lengths, which it rounds up, if naps may end on
     /// ticks.
     fn unit(self) -> Option<Nanos> {
@@ -86,6 +79,8 @@ pub(super) struct Ticks {
     unit: Nanos,
     clock: Grid,
     steps: Grid,
+    /// Naps without ticks, since ticks were last known.
+    sought: u8,
 }
 
 impl Ticks {
@@ -95,6 +90,7 @@ impl Ticks {
             unit: ends.unit()?,
             clock: Grid::new(Kind::Clock),
             steps: Grid::new(Kind::Steps),
+            sought: 0,
         })
     }
 
@@ -106,12 +102,16 @@ impl Ticks {
             .min_by(|a, b| a.off_ns().total_cmp(&b.off_ns()))
     }
 
-    /// By how much to shorten a nap of a class that has seen this many.
-    pub(super) fn varied_by(naps: u32) -> Nanos {
-        if naps < VARIED {
-            VARY.times((naps % VARIES).into())
-        } else {
-            Nanos::ZERO
+    /// Whether ticks are sought.
+    pub(super) fn are_sought(&self) -> bool {
+        self.sought < SOUGHT && self.grid().is_none()
+    }
+
+    /// The part of a nap by which it is shortened, as naps of one length do not tell ticks.
+    pub(super) fn share(&self) -> f32 {
+        match self.sought {
+            SOUGHT.. => 0.0,
+            sought => f32::from(1 + sought % 3),
         }
     }
 
@@ -122,10 +122,59 @@ impl Ticks {
     }
 
     pub(super) fn learn(&mut self, nap: Nap) {
+        let was_known = self.grid().is_some();
         let begin = nap.woke.saturating_sub(nap.slept.as_ns());
         let due = begin.saturating_add(nap.asked.as_ns());
         self.clock.learn(begin, due, nap.woke);
         self.steps.learn(begin, due, nap.woke);
+        self.sought = match self.grid() {
+            Some(_) => self.sought,
+            // They are gone.
+            None if was_known => 0,
+            None => self.sought.saturating_add(1),
+        };
+    }
+}
+
+/// The share of its length by which a nap is late at most, where that is so.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Share(f32);
+
+impl Share {
+    pub(super) const fn new(ends: Ends) -> Self {
+        Self(match ends {
+            Ends::LateByAShare => MACOS_SHARE,
+            _ => 0.0,
+        })
+    }
+
+    /// The share that naps keep to.
+    pub(super) fn at_most(self) -> f32 {
+        let mut share = MACOS_LEAST;
+        while share < self.0 * SHARE_NEAR {
+            share *= 2.0;
+        }
+        share
+    }
+
+    /// Learns that a nap of `asked_ns` overshot by `over_ns`, of which usually `rest_ns` do
+    /// not depend on its length. What of it did not, if that is told.
+    pub(super) fn learn(&mut self, asked_ns: f32, over_ns: f32, rest_ns: f32) -> Option<f32> {
+        let share = ((over_ns - rest_ns) / asked_ns).max(0.0);
+        let most = self.at_most();
+        if asked_ns > SHARE_FROM_NS {
+            self.0 = if share > self.0 {
+                // Twice as much at most: it may have been a stall.
+                share.min(2.0 * self.0.max(MACOS_LEAST)).min(MACOS_MOST)
+            } else {
+                self.0 + (share - self.0) * SHARE_FALL
+            };
+            if share * SHARE_NEAR > most {
+                return None;
+            }
+        }
+        let beyond_ns = over_ns - most * asked_ns;
+        (beyond_ns > 0.0).then_some(beyond_ns)
     }
 }
 

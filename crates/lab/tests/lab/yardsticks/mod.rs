@@ -1,7 +1,8 @@
 //! The yardsticks of `adaptive`: the informed waiter, which knows the distributions of all
-//! overshoots, and the cost of spins where others want the CPU. The example `replay` shows all of
-//! it.
+//! overshoots, the cost of spins where others want the CPU, and the strategies that anybody would
+//! write. The examples `replay` and `never_dearer` show all of it.
 
 pub(crate) mod crowd;
 pub(crate) mod loaded;
+pub(crate) mod others;
 pub(crate) mod replayed;
