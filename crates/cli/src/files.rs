@@ -310,12 +310,13 @@ pub(crate) fn run_with(path: &Path, hints: &Hints) -> Result<String> {
 pub(crate) fn run_in(path: &Path, bytes: Vec<u8>, hints: &Hints) -> Result<String> {
     let name = name(path);
     let begin = String::from_utf8_lossy(&bytes[..bytes.len().min(512)]);
-    if begin
+    let is_json = begin
         .trim_start_matches('\u{feff}')
         .trim_start()
-        .starts_with('{')
-        && begin.contains("\"schema\"")
-    {
+        .starts_with('{');
+    // Other programs sort the members, so that the schema may come last.
+    let key = b"\"schema\"";
+    if is_json && bytes.windows(key.len()).any(|window| window == key) {
         return String::from_utf8(bytes)
             .map(|text| text.trim_start_matches('\u{feff}').to_owned())
             .map_err(|_| anyhow!("cannot read {name}: it is not UTF-8, so it is no text"));

@@ -173,7 +173,7 @@ fn answer(pid: Option<u32>, slacks: &[ThreadSlack]) -> Verdict {
     )];
     sentences.push(match unusual {
         None => format!("{USUAL} is the default of Linux."),
-        Some(_) => format!("the default of Linux is {USUAL}, so it was changed."),
+        Some(_) => format!("The default of Linux is {USUAL}, so it was changed."),
     });
     let row = |(slack, of): (&Nanos, &Vec<u32>)| {
         let which = match of[..] {
@@ -302,7 +302,7 @@ mod tests {
             [
                 "Sleeps of process 7 may end up to 1 ns to 50 us, by the thread, later than asked: that is the timer slack of \
                  its 3 threads.",
-                "the default of Linux is 50 us, so it was changed.",
+                "The default of Linux is 50 us, so it was changed.",
             ]
         );
         let rows = changed.overview.unwrap().rows;
@@ -313,6 +313,6 @@ mod tests {
         assert!(changed.next.contains("hold 1ns --pid 7"));
         let usual = answer(None, &slacks[..1]);
         assert!(usual.sentences[0].contains("may end up to 50 us later than asked"));
-        assert!(usual.sentences[1].starts_with("50 us is what Linux gives"));
+        assert!(usual.sentences[1].starts_with("50 us is the default of Linux"));
     }
 }

@@ -30,7 +30,7 @@ pub struct Case {
     /// The subject of the measurement by its name in the results: the program's subject, or the
     /// call that it makes itself.
     pub subject: String,
-    /// The waits of the subject. Those before its first record are warm-up; each record begins one
+    /// The waits of the subject. Waits before its first record are warm-up; each record begins one
     /// of the `cells`. If it records nothing itself, the first thread that it starts and that
     /// records is measured.
     pub program: Program,

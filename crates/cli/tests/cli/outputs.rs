@@ -83,7 +83,9 @@ fn a_dash_is_standard_input() {
         stderr(&output).contains("standard input, line 1"),
         "{output:?}"
     );
-    assert_refused("compare - -", "two inputs");
+    let output = with_input(directory, "compare - -", &json);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("two inputs"), "{output:?}");
 }
 
 /// A plan of a sweep that takes no time.

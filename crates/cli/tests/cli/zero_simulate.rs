@@ -161,7 +161,10 @@ fn a_table_of_latencies_is_read() {
     std::fs::write(directory.path().join("three.csv"), ",,\n50,,\n60,100,\n").unwrap();
     let wanted = "--matrix three.csv --threads 3 --lock tas --batch 1";
     for more in ["", " --full"] {
-        let text = printed(&simulate(directory.path(), &format!("{wanted}{more}")));
+        let text = printed(&run(
+            directory.path(),
+            &format!("zero simulate {wanted}{more}"),
+        ));
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let says = "the table of 3 CPUs says: 70 ns on average, 100 ns between CPUs 1 and 2, the slowest pair.";
         assert!(text.contains(says), "{text}");

@@ -17,9 +17,9 @@ const BELIEVED: [f32; 8] = [0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5];
 /// differs by 1 %.
 const MEMORY: f32 = 128.0;
 
-/// The best candidate is chosen after the first nap, after two more, three more, and
-/// at last after this many: choosing after each gains less than 1 % and would take
-/// more instructions than the rest of the wait.
+/// The best candidate is chosen after the first nap, after two more, three more, and at last after
+/// this many. Choosing after each nap gains less than 1 %, and would take more instructions than
+/// the rest of the wait.
 const EVERY: u8 = 32;
 
 /// A histogram of overshoots as multiples of the usual one, with a count and a sum

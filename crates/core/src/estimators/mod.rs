@@ -1,4 +1,4 @@
-//! What strategies learn with: one estimator per file.
+//! The learning parts of strategies: one estimator per file.
 
 pub(crate) mod grid;
 pub(crate) mod margins;

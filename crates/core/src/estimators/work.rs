@@ -2,8 +2,8 @@
 
 use crate::time::Nanos;
 
-/// Rises to what a frame took at once and falls towards it slowly: too little is a
-/// missed frame, too much some input that is older.
+/// Rises to the length of a frame at once and falls towards it slowly. An estimate that is too low
+/// misses a frame; one that is too high only makes the input older.
 ///
 /// By a fiftieth of the difference a frame, as gamescope does (gamescope#384: a
 /// maximum that decays to 98 %).
@@ -20,7 +20,7 @@ impl Work {
         }
     }
 
-    /// What the next frame will take.
+    /// The expected length of the next frame.
     pub const fn predicted(&self) -> Nanos {
         self.predicted
     }

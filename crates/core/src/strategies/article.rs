@@ -8,16 +8,15 @@ use crate::wait::{Goal, Limit, Step, Strategy, Turn};
 /// The nap that `precise` repeats.
 const NAP: Nanos = Nanos::from_ms(1);
 
-/// What the article assumes a nap to take, or the timer's error to be, before it has
-/// seen one.
+/// The article's assumptions of the length of a nap and of the timer's error, before the first.
 const FIRST_ESTIMATE_NS: f64 = 5e6;
 
 /// *preciseSleep* of the accurate-sleep article: naps of 1 ms while the time
 /// left is more than the mean nap plus `x` standard deviations, then a spin.
 ///
-/// As published it forgets nothing and learns only while it naps, so one nap
-/// that took longer than the waits are long locks it out of sleeping for good.
-/// The article's statics are per waiter here; nothing else is changed.
+/// As published it forgets nothing and learns only while it naps. One nap that took longer than
+/// the waits are long thus locks it out of sleeping for good. The article's statics are per waiter
+/// here; nothing else is changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Precise {
     method: Method,
@@ -57,13 +56,13 @@ impl<C: Clock> Strategy<C> for Precise {
 /// The article waits on the timer only for more than this.
 const SHORTEST_NAP_NS: f64 = 100.0;
 
-/// *timerSleep* of the accurate-sleep article: waits on a timer object for the
-/// time left less the mean error of that timer and `x` standard deviations,
-/// for as long as that is more than 100 ns, then spins.
+/// *timerSleep* of the accurate-sleep article. It waits on a timer object for the time left, less
+/// the mean error of that timer and `x` standard deviations. It repeats that as long as the result
+/// is more than 100 ns, then spins.
 ///
-/// It shares the lock-out of [`Precise`], and on a timer with next to no error it takes
-/// hundreds of naps a wait while its first estimate fades. The article's statics are per
-/// waiter here; nothing else is changed.
+/// It shares the lock-out of [`Precise`]. On a timer with next to no error it takes hundreds of
+/// naps a wait while its first estimate fades. The article's statics are per waiter here; nothing
+/// else is changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Timer {
     method: Method,
@@ -101,12 +100,12 @@ impl<C: Clock> Strategy<C> for Timer {
     }
 }
 
-/// What [`Precise`], or [`Timer`], has learned.
+/// The estimate of [`Precise`] or [`Timer`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The mean of all it has seen.
     pub mean: Nanos,
-    /// What it reckons with: the mean and so many deviations.
+    /// The length that it expects: the mean and this many deviations.
     pub bound: Nanos,
     /// How many standard deviations that is above the mean.
     pub deviations: f64,

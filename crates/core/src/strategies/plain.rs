@@ -32,7 +32,7 @@ impl<C: Clock> Strategy<C> for Spin {
 /// Offers the CPU to others between readings of the clock: the thread-scheduling
 /// article's polite spin.
 ///
-/// Whoever takes the offer may keep the CPU for a whole quantum.
+/// The thread that takes the offer may keep the CPU for a whole quantum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct YieldSpin;
 
@@ -97,8 +97,8 @@ const NAP: Nanos = Nanos::from_ms(1);
 /// Naps of 1 ms while more than the longest nap of this wait is left, then a
 /// spin.
 ///
-/// Nothing is remembered from one wait to the next, so there is no lock-out,
-/// but every wait pays for its own lessons: a wake-up each millisecond.
+/// Nothing is remembered from one wait to the next, so there is no lock-out. Each wait pays for
+/// its own lessons: a wake-up each millisecond.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MaxNap {
     method: Method,

@@ -26,7 +26,7 @@ impl Quantile {
     const MARGIN_FIRST: Nanos = Nanos::from_us(60);
     /// The shortest nap worth a system call.
     const NAP_MIN: Nanos = Nanos::from_us(12);
-    /// So many waits may be spun through before the next tries a nap.
+    /// The number of waits that may be spun through before the next tries a nap.
     const SPINS_MAX: u32 = 32;
 
     pub(super) fn new(weight: f64, method: Method) -> Self {

@@ -9,7 +9,7 @@ use super::{
 use crate::method::Method;
 use crate::time::Nanos;
 
-/// What strategies use on a machine if nobody says otherwise.
+/// The defaults of strategies on a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Defaults {
     /// How long before the deadline `fixed-margin` stops sleeping.
@@ -89,18 +89,18 @@ pub enum StrategySpec {
     },
     /// See [`Quantile`].
     Quantile {
-        /// What a nanosecond of lateness costs, in nanoseconds of CPU time.
+        /// The cost of a nanosecond of lateness, in nanoseconds of CPU time.
         weight: f64,
         /// The OS call.
         method: Method,
     },
     /// See [`Adaptive`].
     Adaptive {
-        /// What a nanosecond of lateness costs, in nanoseconds of CPU time.
+        /// The cost of a nanosecond of lateness, in nanoseconds of CPU time.
         weight: f64,
-        /// What it may spin at most.
+        /// The most that it may spin.
         budget: Budget,
-        /// What it keeps, and changes the weight for.
+        /// The promise that it keeps, by changing the weight.
         promise: Promise,
         /// The OS call.
         method: Method,
@@ -197,7 +197,7 @@ impl StrategySpec {
             None => (text.trim(), vec![]),
         };
         let mut spec = (Self::ALL.into_iter().find(|s| s.name() == name))
-            // Those with any weight, which are not among the usual ones.
+            // The strategies with any weight, which are not among the usual ones.
             .or(match name {
                 "adaptive" => Some(Self::adaptive(NAMED[1].1)),
                 "quantile" => Some(Self::quantile(NAMED[1].1)),
@@ -374,8 +374,8 @@ impl StrategySpec {
     }
 }
 
-/// The parameters between colons. What follows a colon but is no `key=value`
-/// belongs to the value before it: one method is called `thread::sleep`.
+/// The parameters between colons. A part without `=` belongs to the value before it: one method is
+/// called `thread::sleep`.
 fn split(parameters: &str) -> Vec<String> {
     let mut split: Vec<String> = Vec::new();
     for part in parameters.split(':') {

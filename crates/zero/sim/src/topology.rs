@@ -236,7 +236,7 @@ impl Matrix {
     }
 
     /// CPUs at one cache are in pairs on a core where each has one other CPU that is closer than
-    /// half as far as all the rest. All these pairs must be numbered alike.
+    /// half as far as all others. All these pairs must be numbered alike.
     pub(super) fn topology(&self) -> Topology {
         let half = self.cpus / 2;
         let paired = |numbering| Topology {

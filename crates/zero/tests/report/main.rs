@@ -159,10 +159,10 @@ proptest! {
         prop_assert_eq!(says("do not differ significantly"), rivals > 0, "{:?}", verdict);
         prop_assert_eq!(says("too few to tell"), !is_judged && others > 0, "{:?}", verdict);
         let rows = verdict.overview.unwrap().rows;
-        let signs = |sign| rows.iter().filter(|row| row[1].starts_with(sign)).count();
+        let marks = |mark| rows.iter().filter(|row| row[1].starts_with(mark)).count();
         let is_best = rivals == 0 && (is_judged || others == 0);
-        prop_assert_eq!(signs("* "), usize::from(is_best));
-        prop_assert_eq!(signs("? "), if rivals == 0 { 0 } else { rivals + 1 });
+        prop_assert_eq!(marks("most "), usize::from(is_best));
+        prop_assert_eq!(marks("alike "), if rivals == 0 { 0 } else { rivals + 1 });
     }
 }
 

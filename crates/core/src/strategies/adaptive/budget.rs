@@ -38,7 +38,7 @@ impl Budget {
     }
 }
 
-/// What [`Budget::from_str`] reads: `none`, `never`, `50us`, `5%`.
+/// The forms that [`Budget::from_str`] reads: `none`, `never`, `50us`, `5%`.
 impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -77,7 +77,7 @@ impl FromStr for Budget {
     }
 }
 
-/// What is left of a budget; of a share, a token bucket.
+/// The rest of a budget; of a share, a token bucket.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Allowance {
     budget: Budget,
@@ -102,7 +102,7 @@ impl Allowance {
         }
     }
 
-    /// What a wait that begins `now` may spin.
+    /// The time that a wait may spin if it begins `now`.
     #[inline]
     pub(super) fn at(&mut self, now: u64) -> Nanos {
         match self.budget {

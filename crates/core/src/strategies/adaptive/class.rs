@@ -1,4 +1,4 @@
-//! What is learned of naps by their length.
+//! Estimates for naps, by their length.
 
 use crate::estimators::usual::Usual;
 
@@ -33,7 +33,7 @@ const METERED_FIRST: u32 = 4;
 const METERED_EVERY: u32 = 16;
 const METERED_STEP: f32 = 1.0 / 8.0;
 
-/// What is known of one class, in half a cache line.
+/// The estimates of one class, in half a cache line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(align(32))]
 pub(super) struct Class {

@@ -4,11 +4,11 @@ use super::LATE_MAX_NS;
 use super::budget::SPIN_MAX;
 use crate::time::Nanos;
 
-/// A spin that ends this late was preempted; nobody asks for that.
+/// A spin that ends this late was preempted.
 const PREEMPTED_NS: f32 = 50e3;
-/// A preempted spin or a nap that was queued adds 12, any other takes one off, and
-/// above 24 the CPU counts as contended: after three in a dozen waits, where one stall
-/// of the host does not count, and until two dozen waits went undisturbed.
+/// A preempted spin or a nap that was queued adds 12, any other takes one off. Above 24 the CPU
+/// counts as contended. That takes three in a dozen waits, where one stall of the host does not
+/// count, and lasts until two dozen waits went undisturbed.
 const PREEMPTED: u8 = 12;
 const CONTENDED: u8 = 24;
 const SCORE_MAX: u8 = 48;
@@ -16,19 +16,19 @@ const SCORE_MAX: u8 = 48;
 /// that this much spinning ended on time.
 const MEMORY: f32 = 256.0;
 const BELIEVED_NS: f32 = 20e6;
-/// Who has used up a quota of CPU time is stopped for longer than this, again and again.
-/// Stops of the host are rarer: the second within so many waits is taken for a quota's.
-/// That holds for a while: the longer, the more waits are made in a quota, and the later
-/// one that is gone is noticed.
+/// A thread that has used up a quota of CPU time is stopped for longer than this, again and again.
+/// Stops of the host are rarer, so the second within this many waits is taken for a quota's. That
+/// holds for a while. The while is longer, and the end of the quota is noticed later, the more
+/// waits are made in the quota.
 const STOPPED_NS: f32 = 20e6;
 const STOPS_WITHIN: u16 = 512;
 const STOPPED_FOR: u16 = 160;
 
-/// A disturbed wait under contention halves the most that a wait may spin, and one that was not
-/// disturbed raises it by this factor. Thus threads on the same CPUs spin less until few waits
-/// are disturbed, as senders slow down on a congested network. Naps that are queued count only
-/// for so many waits after a spin was preempted: where the system ends naps late by itself,
-/// spinning is right. The first time half of what the wait spun remains, or half of this.
+/// A disturbed wait under contention halves the most that a wait may spin, and an undisturbed one
+/// raises it by this factor. Threads on the same CPUs thus spin less until few waits are
+/// disturbed, as senders slow down on a congested network. Queued naps count only for this many
+/// waits after a spin was preempted: where the system ends naps late by itself, spinning is right.
+/// The first time the limit is half of the wait's spin, or half of this.
 const RAISE: f32 = 1.0 + 1.0 / 128.0;
 const HALVED_FROM_NS: f32 = 100e3;
 const AFTER_SPIN: u8 = 64;
@@ -52,7 +52,7 @@ pub(super) struct Contention {
     is_limited: bool,
     /// For how many waits a queued nap lowers that too.
     after_spin: u8,
-    /// Whether a wait was disturbed, until somebody has looked.
+    /// Whether a wait was disturbed, until it is read.
     pub(super) is_news: bool,
     /// Waits since the thread was stopped, and whether that was not the first time.
     since_stop: u16,
@@ -96,8 +96,8 @@ impl Contention {
         }
     }
 
-    /// Learns from a wait that ended with a spin of `spun_ns`, `late_ns` late. One that shared
-    /// its CPU was in nobody's way.
+    /// Learns from a wait that ended with a spin of `spun_ns`, `late_ns` late. One that shared its
+    /// CPU disturbed no thread.
     #[inline]
     pub(super) fn learn(&mut self, spun_ns: f32, late_ns: f32, has_shared: bool) {
         self.spun_ns += spun_ns - self.spun_ns / MEMORY;
@@ -161,7 +161,7 @@ impl Contention {
         }
     }
 
-    /// What a nanosecond of spinning costs: itself, and the lateness it brings.
+    /// The cost of a nanosecond of spinning: itself, and the lateness it brings.
     pub(super) fn spin_price(&self, late_weight: f32) -> f32 {
         1.0 + late_weight * self.late_ns / (self.spun_ns + BELIEVED_NS)
     }
@@ -260,7 +260,7 @@ mod tests {
         }
         assert!(contention.is_present());
         assert_eq!(contention.spin_most(), SPIN_MAX);
-        // Where spins are preempted too somebody else has the CPU.
+        // Where spins are preempted too, another thread has the CPU.
         contention.learn(60e3, 1e6, false);
         contention.learn_queued(1e6);
         assert!(contention.spin_most() <= Nanos::from_us(25));

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::time::Nanos;
 
-/// What a waiter promises, instead of a weight that somebody has to choose.
+/// A waiter's promise, which takes the place of a weight that the user chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Promise {
     /// Late by more than this length in at most this share of waits.
@@ -22,7 +22,7 @@ impl Promise {
     pub const SPIN_MIN: f32 = 0.0001;
 
     /// # Errors
-    /// What is out of range, and the range.
+    /// The value that is out of range, and the range.
     pub fn check(&self) -> Result<(), String> {
         if let Some((by, often)) = self.late {
             if by.is_zero() {
@@ -81,8 +81,8 @@ pub struct Promised {
     pub spun_share: f32,
     /// Which bound decides the weight.
     pub binding: Binding,
-    /// What each weight that was tried has brought, the lightest first: what can be had
-    /// on this machine.
+    /// The result of each weight that was tried, the lightest first: the choice that this machine
+    /// offers.
     pub frontier: Vec<Tried>,
 }
 
@@ -349,7 +349,7 @@ mod tests {
         };
         let at_ten = tried(10.0).expect("it began there");
         assert!((0.003..=0.04).contains(&at_ten.late_share), "{kept:?}");
-        // And a lateness that nobody can keep, at the heaviest weight.
+        // A lateness that no weight can keep, at the heaviest one.
         let alone = Promise {
             spin: None,
             ..promise
