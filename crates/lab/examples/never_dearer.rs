@@ -1,5 +1,5 @@
-//! What `adaptive` costs over the cheapest of the strategies that anybody would write, in
-//! virtual time, for models, rates and other workloads.
+//! The cost of `adaptive` over the cheapest of the simple strategies, in virtual time, for models,
+//! rates and other workloads.
 //!
 //! ```sh
 //! cargo run --release -p punctual-lab --example never_dearer -- 3 'windows-11 macos,tier=0' '60 59.94 log'

@@ -13,18 +13,18 @@ const OFF_NS: f64 = 20_000.0;
 const DOUBTED: u8 = 2;
 /// A nap that ends so many periods late did not end on a tick.
 const FAR: f64 = 2.5;
-/// Ticks are used while wakes are off them by less than this part of a period, where
-/// chance would make it a quarter, and by less than this.
+/// Ticks are used while wakes are off them by less than this part of a period, and by less than
+/// this. Chance would make it a quarter.
 const BELIEVED: f64 = 1.0 / 32.0;
 const BELIEVED_NS: f64 = 50_000.0;
-/// Two naps that end whole periods apart are evidence if they were due this far from
-/// whole periods apart: otherwise it may be the rhythm of the waits themselves.
+/// Two naps that end whole periods apart are evidence if they were due this far from whole periods
+/// apart. Otherwise it may be the rhythm of the waits themselves.
 const TELLS_NS: f64 = 100_000.0;
 /// Wakes further apart than this say nothing about the period.
 const DISTANCE_MAX_NS: f64 = 200_000_000.0;
 /// The variance of a wake about its tick: 6 us.
 const NOISE: f64 = 32e6;
-/// What waking takes after steps, until that is known.
+/// The delay of a wake-up after steps, until it is known.
 const WAKING_NS: f64 = 12_000.0;
 /// By this the variances of the tick and of the period grow with each wake, as clocks drift.
 const PHASE_DRIFT: f64 = 1e6;
@@ -68,7 +68,7 @@ pub(crate) struct Grid {
     next: f32,
 }
 
-/// What the ticks are.
+/// The period and the phase of the ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Of a clock that runs by itself.
@@ -206,8 +206,8 @@ impl Grid {
         3.0 * self.of_wake(n).sqrt() < self.period / 4.0
     }
 
-    /// Whether a nap until `due` is evidence for or against ticks: one that was due whole
-    /// periods after the last ends whole periods after it in any case.
+    /// Whether a nap until `due` is evidence for or against ticks. One that was due whole periods
+    /// after the last ends whole periods after it in any case.
     fn tells(&mut self, begin: f64, due: f64) -> bool {
         let place = due - self.origin(begin);
         let moved = place - std::mem::replace(&mut self.last_place, place);

@@ -256,7 +256,7 @@ fn waiters_that_know_the_same_do_as_well() {
                     for _ in 0..2_000 {
                         os.wait(&mut waiter, lengths);
                     }
-                    // All of them meet the same chance from here on, for so long that the luck of
+                    // All of them meet the same chance from here on, long enough that the luck of
                     // single tries does not decide.
                     let mut os = Os::new(Regime::Good, os.now(), 1);
                     let seen = (0..TRIED).map(|_| os.wait(&mut waiter, lengths));

@@ -39,7 +39,7 @@ const DEAREST: [(&str, &str, f64); 30] = [
 const JITTERY_7: &str = "windows-7,wake=13us,jitter=13us";
 const JITTERY_10: &str = "windows-10-2004,wake=13us,jitter=13us";
 const JITTERY_11: &str = "windows-11,wake=13us,jitter=13us";
-/// What anybody would write costs this much less at most.
+/// The simple strategies cost this much less at most.
 const DEARER: f64 = 1.05;
 
 #[test]

@@ -235,8 +235,8 @@ impl Matrix {
         all.reduce(slowest).unwrap_or_default()
     }
 
-    /// CPUs at one cache are in pairs on a core where each has one other CPU that is closer than
-    /// half as far as all others. All these pairs must be numbered alike.
+    /// CPUs at one cache are in pairs on a core. Each has one other CPU that is closer than half
+    /// as far as all others. All these pairs must be numbered alike.
     pub(super) fn topology(&self) -> Topology {
         let half = self.cpus / 2;
         let paired = |numbering| Topology {

@@ -1,4 +1,4 @@
-//! What a waiter has learned, to show and to begin another waiter with.
+//! The knowledge of a waiter, to show and to begin another waiter with.
 
 use crate::estimators::grid::Grid;
 use crate::estimators::margins::Margins;
@@ -8,7 +8,7 @@ use crate::time::Nanos;
 use super::Adaptive;
 use super::class::{self, CLASSES};
 
-/// What an [`Adaptive`] has learned.
+/// The knowledge of an [`Adaptive`].
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Learned {
@@ -24,7 +24,7 @@ pub struct Learned {
     margins: Margins,
 }
 
-/// What was learned of naps that began with about the same time left.
+/// The estimates for naps that began with about the same time left.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LearnedClass {
@@ -37,8 +37,8 @@ pub struct LearnedClass {
     /// The usual overshoot, which about 60 % do not exceed. Where it depends on the
     /// length: that of the shortest nap of the class.
     pub usual: Nanos,
-    /// The median overshoot, if this class spreads as all classes together do; exact
-    /// to about a tenth, and at most eight times the usual one. So are `over_p90` and
+    /// The median overshoot, if this class spreads as all classes together do. It is exact to
+    /// about a tenth, and at most eight times the usual one. The same holds for `over_p90` and
     /// `over_p99`.
     pub over_p50: Nanos,
     /// See `over_p50`.
@@ -60,14 +60,14 @@ fn nanos(ns: f32) -> Nanos {
 }
 
 impl Adaptive {
-    /// What a nanosecond of lateness costs, in nanoseconds of CPU time.
+    /// The cost of a nanosecond of lateness, in nanoseconds of CPU time.
     pub fn late_weight(&self) -> f64 {
         // 0.3 as it was given, not 0.30000001192092896.
         let shortest = self.late_weight.to_string().parse();
         shortest.unwrap_or_else(|_| f64::from(self.late_weight))
     }
 
-    /// What it has learned.
+    /// The estimates.
     pub fn learned(&self) -> Learned {
         let period_ns = self.grid().and_then(Grid::period_ns);
         let classes = (0..CLASSES).filter(|&class| self.classes[class].naps > 0);
@@ -101,8 +101,8 @@ impl Adaptive {
         }
     }
 
-    /// Begins with what another waiter has learned of the same OS call. What was
-    /// learned of another call is ignored, and what nothing can have been learned from.
+    /// Begins with another waiter's knowledge of the same OS call. Knowledge of another call is
+    /// ignored, and so are values that cannot have been learned.
     pub fn begin_with(&mut self, learned: &Learned) {
         if learned.method != self.method || !learned.margins.is_sound() {
             return;
@@ -175,7 +175,7 @@ mod tests {
     const FUTEX: Method = Method::SlacklessFutex;
     const WINDOWS: Method = Method::HighResolutionTimer;
 
-    /// What is known of waits of that length.
+    /// The estimates for waits of that length.
     fn known(strategy: &Adaptive) -> LearnedClass {
         let known = |class: &LearnedClass| class.at_least <= LENGTH && class.below > Some(LENGTH);
         let learned = strategy.learned();
@@ -222,7 +222,7 @@ mod tests {
             now = now + length;
             wait.woke(&mut strategy, now, Reason::Event, None);
         }
-        // What a second leaves, and a hundredth of these 50 ms.
+        // The rest after a second, and a hundredth of these 50 ms.
         let most = Nanos::from_us(10_500) + length;
         assert!((length.times(1_600)..=most).contains(&spun), "{spun}");
     }

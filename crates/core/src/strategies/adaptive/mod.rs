@@ -53,13 +53,12 @@ const BETTER: f32 = 4.0;
 /// run queue, or a stall. On a contended CPU no margin is to cover that.
 const QUEUED: f32 = 4.0;
 const QUEUED_NS: f32 = 100e3;
-/// The most that lateness weighs where a quota of CPU time is used up: whoever is stopped is
-/// late by more than a margin avoids.
+/// The most that lateness weighs where a quota of CPU time is used up. A stopped thread is late by
+/// more than a margin avoids.
 const STOPPED_WEIGHT: f32 = 1.0;
 
-/// Naps once and spins the rest, with the margin that is expected to cost least:
-/// a nanosecond of CPU time costs 1, a nanosecond of lateness `late_weight`. Waits
-/// too short for a nap are spun.
+/// Naps once and spins the rest, with the margin that is expected to cost least. A nanosecond of
+/// CPU time costs 1, a nanosecond of lateness `late_weight`. Waits too short for a nap are spun.
 ///
 /// The usual overshoot is learned for each power of two of the length; the margin is
 /// a multiple of it, chosen among two dozen by what each would have cost. Where
@@ -491,8 +490,8 @@ impl Adaptive {
         if let Some(plan) = plan.filter(|_| pays) {
             return Some((plan.length, false));
         }
-        // While ticks are sought a wait has several naps, as long as the next of them should end in
-        // time: waits with one each may all end on ticks of the same kind.
+        // While ticks are sought a wait has several naps, as long as the next of them should end
+        // in time. Waits with one each may all end on ticks of the same kind.
         let slept = self
             .nap
             .as_ref()

@@ -157,8 +157,8 @@ impl Share {
         share
     }
 
-    /// Learns that a nap of `asked_ns` overshot by `over_ns`, of which usually `rest_ns` do
-    /// not depend on its length. What of it did not, if that is told.
+    /// Learns that a nap of `asked_ns` overshot by `over_ns`, of which usually `rest_ns` do not
+    /// depend on its length. The part of this overshoot that did not is given where it is known.
     pub(super) fn learn(&mut self, asked_ns: f32, over_ns: f32, rest_ns: f32) -> Option<f32> {
         let share = ((over_ns - rest_ns) / asked_ns).max(0.0);
         let most = self.at_most();

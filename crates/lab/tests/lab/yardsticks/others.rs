@@ -1,4 +1,4 @@
-//! What `adaptive` costs over the cheapest of the other strategies, in virtual time.
+//! The cost of `adaptive` over the cheapest of the other strategies, in virtual time.
 
 use punctual_core::{Nanos, Rate, StrategySpec};
 use punctual_lab::regimes::Regime;
@@ -9,7 +9,7 @@ use punctual_program::{Machine, Program};
 use punctual_record::WEIGHTS;
 use punctual_sim::{Model, SimMachine};
 
-/// What anybody would write.
+/// The simple strategies.
 const OTHERS: [&str; 8] = [
     "quantile:weight=1",
     "quantile:weight=10",
@@ -142,7 +142,7 @@ pub(crate) struct Over {
     pub(crate) weight: f64,
     /// Its cost over that of the cheapest other.
     pub(crate) over: f64,
-    /// What that costs, and which it is.
+    /// The cost and the name of the cheapest other.
     pub(crate) least_ns: f64,
     pub(crate) other: &'static str,
 }
