@@ -216,6 +216,7 @@ fn there(args: &AdviseArgs, on: &str) -> Result<Done> {
     let outputs = Outputs::new(&args.output)?;
     let pages = args.size.unwrap_or(USUALLY).div_ceil(PAGE_BYTES);
     let (settings, goals) = (pools(&machine), goals(args));
+    say!("zero advise: {} pools on {}", settings.len(), machine.name);
     let mut bar = super::progress(&settings);
     let mut candidates = Vec::new();
     for &setting in &settings {

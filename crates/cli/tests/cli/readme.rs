@@ -108,10 +108,10 @@ fn transcripts_in_the_documentation_are_true() {
     }
 }
 
-/// The README begins with what a Run says and with a figure of it. After a change that is
-/// meant: `punctual report` of that Run has both.
+/// The README shows the first screen of a Run and a figure of it. After a change that is
+/// intended: `punctual report` of that Run has both.
 #[test]
-fn the_readme_begins_with_what_was_measured() {
+fn the_readme_shows_what_was_measured() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let readme = fs::read_to_string(root.join("README.md")).unwrap();
     let measured = root.join("runs/2026-11-23-epyc-kvm-2cpu");

@@ -7,6 +7,7 @@ use crate::time::Nanos;
 
 use super::Adaptive;
 use super::class::{self, CLASSES};
+use super::regular::Ends;
 
 /// The knowledge of an [`Adaptive`].
 #[derive(Clone, Debug, PartialEq)]
@@ -94,7 +95,10 @@ impl Adaptive {
             over_p50: over(0.5),
             over_p90: over(0.9),
             over_p99: over(0.99),
-            share: self.share.at_most().into(),
+            share: match self.ends {
+                Ends::LateByAShare => self.share.at_most().into(),
+                _ => 0.0,
+            },
             cpu: nanos(known.cpu_ns),
             margin: at(self.best.margin),
             cost: nanos(known.cpu_ns + usual_ns * self.best.cost),
