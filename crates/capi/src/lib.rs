@@ -8,19 +8,19 @@
 //! - Each function returns a [`punctual_result`]; what else it returns, it writes through its
 //!   last pointers, and only where that is [`Ok`](punctual_result::Ok). A pointer may be null only
 //!   where that is said.
-//! A handle has a `_new` or a `_hold`, and a `_free`, which takes null too. A handle may move
-//! between threads. Two threads at once get [`Busy`](punctual_result::Busy) from it; only a
-//! [`punctual_cancel`] may be used by any number.
+//! - A handle has a `_new` or a `_hold`, and a `_free`, which takes null too. A handle may move
+//!   between threads. Two threads at once get [`Busy`](punctual_result::Busy) from it; only a
+//!   [`punctual_cancel`] may be used by any number.
 //! - Nothing unwinds into the caller, and there is nothing to begin or to end. After `fork` the
 //!   child goes on with all handles but those that another thread was using just then, which are
 //!   [`Busy`](punctual_result::Busy) there for ever.
-//! `pthread_cancel` ends no wait. On Linux no function is a cancellation point: a cancelled thread
-//! waits to its deadline and ends at its next cancellation point after that. To end a wait early
-//! there is [`punctual_cancel`]. Threads with asynchronous cancellation
-//! (`PTHREAD_CANCEL_ASYNCHRONOUS`), and cancelled threads on other systems, must not call the
-//! library.
-//! A struct with a `size` can grow without a new ABI: the caller sets `size` to the `sizeof` that
-//! it was compiled with (`PUNCTUAL_INIT`).
+//! - `pthread_cancel` ends no wait. On Linux no function is a cancellation point: a cancelled thread
+//!   waits to its deadline and ends at its next cancellation point after that. To end a wait early
+//!   there is [`punctual_cancel`]. Threads with asynchronous cancellation
+//!   (`PTHREAD_CANCEL_ASYNCHRONOUS`), and cancelled threads on other systems, must not call the
+//!   library.
+//! - A struct with a `size` can grow without a new ABI: the caller sets `size` to the `sizeof` that
+//!   it was compiled with (`PUNCTUAL_INIT`).
 
 #![allow(non_camel_case_types)]
 
