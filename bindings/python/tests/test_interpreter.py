@@ -49,7 +49,7 @@ def test_ctrl_c_ends_every_wait() -> None:
         # Again and again: one that comes before the thread sleeps does not end the wait. Only the
         # first is an interrupt, as a later one may come after the wait.
         stop = threading.Event()
-        handled = []
+        handled: "list[bool]" = []
 
         def interrupt(*_: object) -> None:
             handled.append(True)
