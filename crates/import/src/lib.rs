@@ -5,7 +5,7 @@
 //! the file cannot tell. Nothing is made up. A percentile beyond a histogram is left out. The
 //! lateness of a wait is left out if its deadline is on a clock that the file does not show.
 //!
-//! Each format has a file of its own; [`series`] has what they return.
+//! Each format has a file of its own; `series` has what they return.
 
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -1,10 +1,10 @@
 //! Which timer rule made a log of waits.
 //!
-//! - [`grid`] looks whether all waits end on ticks;
-//! - [`candidates`] lists the rules: models of the simulator with parameters, which run the very waits of
+//! - `grid` looks whether all waits end on ticks;
+//! - `candidates` lists the rules: models of the simulator with parameters, which run the very waits of
 //!   the log and so predict how late each is;
-//! - [`likelihood`] fits what waking up cost and holds each rule against a description that needs none;
-//! - [`stalls`] looks at waits that were much later than the others. A quota and a busy CPU end
+//! - `likelihood` fits what waking up cost and holds each rule against a description that needs none;
+//! - `stalls` looks at waits that were much later than the others. A quota and a busy CPU end
 //!   them on a grid of their own.
 //!
 //! A rule is named only if it fits, and if no other rule fits about as well. The log must have
