@@ -1,10 +1,10 @@
 //! The timers of Windows, from XP to Windows 11.
 //!
 //! A clock interrupt, the tick, comes at regular intervals. They are 15.625 ms apart unless a
-//! process has asked for less ([`requests`]) and the hardware can do it ([`interval`]). A call
-//! takes a length in units of its own ([`lengths`]), which becomes the instant at which the timer
+//! process has asked for less (`requests`) and the hardware can do it (`interval`). A call
+//! takes a length in units of its own (`lengths`), which becomes the instant at which the timer
 //! is due; the first tick at which that instant has passed and which looks at the timer expires it
-//! ([`ticks`]).
+//! (`ticks`).
 //!
 //! Until Windows 10 1909 every tick looks at every timer, so that one process makes the sleeps of
 //! all others finer. Since Windows 10 2004 this holds for the processes that have asked
