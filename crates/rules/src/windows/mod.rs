@@ -9,11 +9,11 @@
 //! Until Windows 10 1909 every tick looks at every timer, so that one process makes the sleeps of
 //! all others finer. Since Windows 10 2004 this holds for the processes that have asked
 //! themselves. The timers of the others are looked at in default scans, every k-th tick
-//! ([`default_scan`]). Since Windows 11 the request of a process that is neither visible nor
-//! audible does not count. The differences between generations are a table ([`generations`]).
+//! (`default_scan`). Since Windows 11 the request of a process that is neither visible nor
+//! audible does not count. The differences between generations are a table (`generations`).
 //!
 //! Two kinds of timers are apart. High-resolution waitable timers have interrupts of their own,
-//! and waitable timers with a tolerance choose among the ticks of their window ([`tolerance`]).
+//! and waitable timers with a tolerance choose among the ticks of their window (`tolerance`).
 
 mod cpu;
 mod default_scan;
