@@ -12,7 +12,9 @@
 //! milliseconds late. Where that happens to more than a few spins, spins keep their CPU for a
 //! while: the more often, the longer. Where several threads wait, spins are also short then.
 //! The scheduler owes the busy threads the time that was spun, and takes it back from the waits
-//! that follow. Spins are short as well where more threads spin than the CPUs can serve.
+//! that follow. Spins are short as well where more threads spin than the CPUs can serve. If most
+//! naps still end late there, they keep their slack: an interrupt for each takes CPU time that is
+//! lacking.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -69,6 +71,10 @@ const SHORT_MAX_NS: u64 = 4_000_000_000;
 const OVERLOADED_NS: u64 = 32_000_000;
 const OVERLOADED_BY: u32 = 2;
 const OVERLOAD_LASTS_NS: u64 = 1_000_000_000;
+/// A wait whose nap ended so late would hardly end later with the slack.
+const OVERSLEPT: Nanos = Nanos::from_us(75);
+/// While spins are short, and so many more waits than spins ended that late, naps keep their slack.
+const OVERSLEPT_MANY: u32 = 64;
 
 /// The shared notes of the waiting threads of one process.
 ///
@@ -87,6 +93,8 @@ pub struct Crowd {
     disturbed_at: AtomicU64,
     paused_until: AtomicU64,
     short_until: AtomicU64,
+    overslept: AtomicU32,
+    overslept_until: AtomicU64,
     together_since: AtomicU64,
     pause_ns: AtomicU64,
 }
@@ -125,6 +133,8 @@ impl Crowd {
             disturbed_at: AtomicU64::new(0),
             paused_until: AtomicU64::new(0),
             short_until: AtomicU64::new(0),
+            overslept: AtomicU32::new(0),
+            overslept_until: AtomicU64::new(0),
             together_since: AtomicU64::new(0),
             pause_ns: AtomicU64::new(PAUSE_FIRST_NS),
         }
@@ -184,6 +194,11 @@ impl Crowd {
     #[inline]
     pub fn end(&self, now: u64, spun: Spun) {
         let _ = (self.spinning).fetch_update(Relaxed, Relaxed, |others| others.checked_sub(1));
+        if self.overslept.load(Relaxed) > 0 {
+            self.overslept
+                .fetch_update(Relaxed, Relaxed, |n| n.checked_sub(1))
+                .ok();
+        }
         match spun {
             Spun::Kept(late) if late > DISTURBED && late < SOON => {
                 self.disturbed_at.store(now, Relaxed);
@@ -191,6 +206,19 @@ impl Crowd {
             Spun::Kept(_) => {}
             Spun::Shared => self.earn(),
             Spun::Lost => self.lose(now),
+        }
+    }
+
+    /// A wait ended `now`, this late, because its nap did.
+    #[inline]
+    pub fn overslept(&self, now: u64, late: Nanos) {
+        if late < OVERSLEPT || now >= self.short_until.load(Relaxed) {
+            return;
+        }
+        if self.overslept.fetch_add(1, Relaxed) >= OVERSLEPT_MANY {
+            self.overslept.store(0, Relaxed);
+            let until = now.saturating_add(OVERLOAD_LASTS_NS);
+            self.overslept_until.store(until, Relaxed);
         }
     }
 
@@ -205,18 +233,22 @@ impl Crowd {
         }
     }
 
-    /// Whether many threads wait at the same time. Their naps then keep the timer slack of the
-    /// thread, so that one interrupt wakes several. Where spins are short the slack would make
-    /// waits late, so they do not.
+    /// Whether naps keep the timer slack of the thread, so that one interrupt wakes several. They do
+    /// where many threads wait at the same time. Where spins are short the slack would make waits
+    /// late: there they do only while most naps end late without it.
     #[inline]
     pub fn is_crowded(&self, now: u64) -> bool {
-        now < self.slack_until.load(Relaxed) && now >= self.short_until.load(Relaxed)
+        let is_before = |until: &AtomicU64| now < until.load(Relaxed);
+        match is_before(&self.short_until) {
+            true => is_before(&self.overslept_until) && !is_before(&self.paused_until),
+            false => is_before(&self.slack_until),
+        }
     }
 
     /// Whether [`is_crowded`](Self::is_crowded) was ever true, for which no time is needed.
     #[inline]
     pub fn was_crowded(&self) -> bool {
-        self.slack_until.load(Relaxed) > 0
+        self.slack_until.load(Relaxed) > 0 || self.overslept_until.load(Relaxed) > 0
     }
 
     /// The child of a fork has one thread.
@@ -487,6 +519,33 @@ mod tests {
         assert!(meet(&crowd, LATER, 100, 1));
         (0..20).for_each(|wait| lose(&crowd, LATER + wait, 1));
         assert!(!crowd.is_crowded(LATER + 2 * MS) && crowd.is_crowded(LATER + 500 * MS));
+    }
+
+    #[test]
+    fn naps_keep_their_slack_where_short_spins_do_not_end_an_overload() {
+        let crowd = quiet();
+        crowd.set_cpus(2);
+        (0..4).for_each(|_| _ = crowd.begin(LATER));
+        crowd.begin(LATER + 40 * MS);
+        let now = LATER + 41 * MS;
+        assert_eq!(crowd.spin_most(now), SHORT);
+        let wake = |n: u32, late_us| {
+            let late = Nanos::from_us(late_us);
+            (0..n).for_each(|_| crowd.overslept(now, late));
+        };
+        // Waits that end soon, and spins between those that end late.
+        wake(1_000, 74);
+        (0..1_000).for_each(|_| {
+            wake(1, 80);
+            crowd.end(now, Spun::Shared);
+        });
+        assert!(!crowd.was_crowded() && !crowd.is_crowded(now));
+        wake(OVERSLEPT_MANY + 1, 80);
+        assert!(crowd.was_crowded() && crowd.is_crowded(now));
+        assert!(!crowd.is_crowded(now + 1_001 * MS));
+        // Busy threads have the last word.
+        (0..40).for_each(|_| crowd.lose(now));
+        assert!(!crowd.is_crowded(now + MS));
     }
 
     #[test]

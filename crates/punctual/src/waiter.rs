@@ -547,6 +547,7 @@ impl Waiter {
             if woke >= deadline {
                 self.ended = Some(Ended { goal, wake });
                 outcome.late = (woke - deadline).into();
+                crowd::overslept(now, outcome.late);
                 outcome.hit_budget = self.was_bound();
                 return outcome;
             }

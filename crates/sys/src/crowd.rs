@@ -53,6 +53,12 @@ pub fn spin_most(now: Tick) -> Nanos {
     CROWD.spin_most(now.as_ns())
 }
 
+/// A wait ended `now`, this late, because its nap did.
+#[inline]
+pub fn overslept(now: Tick, late: Nanos) {
+    CROWD.overslept(now.as_ns(), late);
+}
+
 /// Offers the CPU again and again until `end`, or until a busy thread took it.
 #[cold]
 fn share(from: Tick, end: Tick, is_over: impl Fn() -> bool) -> (Tick, Spun) {

@@ -482,6 +482,11 @@ impl<'p> World<'p> {
             .recorder
             .sample(waiting.begin, deadline, missed, outcome, since_signal);
         thread.cursor.pass_over(missed);
+        if outcome.naps > 0 {
+            let late = Nanos::new(outcome.late.as_ns().max(0) as u64);
+            let now = self.show().as_ns();
+            self.crowd(id).overslept(now, late);
+        }
         self.count_sample();
     }
 
