@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, Result};
 use punctual_record::{visible, visible_lines};
 use punctual_report::prose;
+use punctual_report::tables::table::is_best;
 
 use crate::stop;
 
@@ -47,16 +48,16 @@ fn told(line: &str, columns: Option<usize>) -> String {
 /// Whether standard output belongs to an output that is called `-`.
 static STDOUT_IS_GIVEN_AWAY: AtomicBool = AtomicBool::new(false);
 
-/// From now on what would be printed there goes to standard error. Whether it was
-/// still to be had.
+/// From now on what would be printed there goes to standard error. Returns whether standard output
+/// was still free.
 pub(crate) fn give_away_stdout() -> bool {
     !STDOUT_IS_GIVEN_AWAY.swap(true, Ordering::Relaxed)
 }
 
-/// Whether lines with the sign of the best are printed in bold.
+/// Whether lines with the mark of the best are printed in bold.
 static IS_BOLD: AtomicBool = AtomicBool::new(false);
 
-/// From now on lines of the best are in bold: those with `*` before a value, or `cheapest` in a cell.
+/// From now on table rows with the best value of a column are in bold.
 pub(crate) fn embolden() {
     IS_BOLD.store(true, Ordering::Relaxed);
 }
@@ -66,7 +67,13 @@ pub(crate) fn print(text: &str) -> Result<bool> {
     let mut text = visible_lines(text);
     if IS_BOLD.load(Ordering::Relaxed) {
         let lines = text.split_inclusive('\n').map(|line| {
-            match line.contains(" * ") || line.contains("  cheapest") {
+            match line
+                .trim_end()
+                .split("  ")
+                .skip(1)
+                .map(str::trim_start)
+                .any(is_best)
+            {
                 true => format!("\x1b[1m{}\x1b[0m\n", line.trim_end_matches('\n')),
                 false => line.to_owned(),
             }

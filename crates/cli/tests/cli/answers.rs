@@ -161,4 +161,7 @@ fn more_is_there_for_who_asks() {
     );
     let bold = stdout(&run("bench --on linux --rate 1000 --color always"));
     assert!(bold.contains("\x1b[1madaptive"), "{bold}");
+    let bold = stdout(&run("doctor --on windows-11 --color always"));
+    assert!(bold.contains("\x1b[1m1 ms adaptive-balanced"), "{bold}");
+    assert!(!bold.contains("\x1b[1m1 ms Sleep"), "{bold}");
 }

@@ -103,6 +103,15 @@ impl Why {
 /// The head of a column that any measurement can have, and what is below it.
 pub(crate) type Told = (&'static str, fn(&Measurement) -> Cell);
 
+/// The marks of the best value of a column.
+const BEST: [&str; 4] = ["least", "most", "lowest", "cheapest"];
+
+/// Whether a written cell has the mark of the best value of its column.
+pub fn is_best(cell: &str) -> bool {
+    let mark = cell.split(' ').next();
+    mark.is_some_and(|mark| BEST.contains(&mark))
+}
+
 /// The content of a column in one row.
 #[derive(Clone)]
 pub struct Cell {

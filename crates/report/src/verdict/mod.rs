@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use punctual_record::{LIBRARY, Measurement, Run, RunRow, visible};
 
 use crate::tables::Cells;
-use crate::tables::table::Table;
+use crate::tables::table::{Table, is_best};
 use crate::{prose, select, units};
 
 /// The answer of a run, in one screen.
@@ -349,7 +349,7 @@ impl Overview {
             let is_named = || sentences.iter().any(|sentence| names(sentence, name));
             self.shows_named && (name == PLAIN_SLEEP || is_named())
         };
-        order.sort_by_key(|i| !is_best(&self.rows[*i]) && Some(*i) != library);
+        order.sort_by_key(|i| !has_best(&self.rows[*i]) && Some(*i) != library);
         order.sort_by_key(|i| !is_always(*i));
         let least = (0..n).filter(|i| is_always(*i)).count().max(1);
         let mut text = short(self.cells(|_| true)).lines(width);
@@ -412,10 +412,8 @@ fn names(sentence: &str, subject: &str) -> bool {
 }
 
 /// Whether a row is marked as the best.
-fn is_best(row: &[String]) -> bool {
-    let marks = ["least ", "most ", "lowest", "cheapest"];
-    row.iter()
-        .any(|cell| marks.iter().any(|mark| cell.starts_with(mark)))
+fn has_best(row: &[String]) -> bool {
+    row.iter().any(|cell| is_best(cell))
 }
 
 /// Whether a row is the library's.
