@@ -449,7 +449,13 @@ unsafe extern "C-unwind" fn pthread_mutex_timedlock(
         let Some(real) = real::pthread_mutex_timedlock() else {
             return libc::ENOSYS;
         };
-        // Most locks are free: nothing is asked of a rule then.
+        // Most locks are free: nothing is asked of a rule then. It has the errors of the real call.
+        if let Some(result) = real::pthread_mutex_trylock()
+            .map(|trylock| trylock(mutex))
+            .filter(|result| *result != libc::EBUSY)
+        {
+            return result;
+        }
         let Some((wait, later)) = until(Call::MutexTimedlock, libc::CLOCK_REALTIME, instant) else {
             return real(mutex, instant);
         };
