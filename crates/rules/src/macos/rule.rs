@@ -169,11 +169,11 @@ impl MacOs {
 
     /// The settings of a thread. A thread that the rule does not know is an ordinary one.
     fn thread(&self, thread: ThreadId) -> Thread {
-        self.threads.get(thread).copied().unwrap_or_default()
+        self.threads.get(&thread).copied().unwrap_or_default()
     }
 
     fn process(&self, process: ProcessId) -> Process {
-        self.processes.get(process).copied().unwrap_or_default()
+        self.processes.get(&process).copied().unwrap_or_default()
     }
 
     /// The class of a thread's timers if its process naps.
@@ -367,11 +367,13 @@ impl Rule for MacOs {
 
     fn set(&mut self, thread: ThreadId, process: ProcessId, setting: Setting, _: Time) -> Answer {
         match setting {
-            Setting::Priority(priority) => self.threads.of(thread).priority = Some(priority),
+            Setting::Priority(priority) => {
+                self.threads.entry(thread).or_default().priority = Some(priority)
+            }
             Setting::Window {
                 visible, audible, ..
             } => {
-                *self.processes.of(process) = Process {
+                *self.processes.entry(process).or_default() = Process {
                     has_window: true,
                     naps: !visible && !audible,
                 }
@@ -390,7 +392,7 @@ impl Rule for MacOs {
 
     /// A new thread is an ordinary one, whatever its creator is.
     fn created(&mut self, thread: ThreadId, process: ProcessId, _: Option<ThreadId>) {
-        let is_first = self.processes.get(process).is_none();
+        let is_first = self.processes.get(&process).is_none();
         if is_first {
             self.processes.insert(process, Process::default());
         }
@@ -403,11 +405,11 @@ impl Rule for MacOs {
     }
 
     fn left(&mut self, thread: ThreadId) {
-        self.threads.remove(thread);
+        self.threads.remove(&thread);
     }
 
     fn ended(&mut self, process: ProcessId, _: Time) {
-        self.processes.remove(process);
+        self.processes.remove(&process);
     }
 }
 

@@ -67,7 +67,7 @@ impl Requests {
     /// All of them, by process.
     pub(super) fn outstanding(&self) -> Vec<Outstanding> {
         let shortest = self.shortest();
-        let made = self.processes.iter().flat_map(|(id, process)| {
+        let made = self.processes.iter().flat_map(|(&id, process)| {
             let own = process
                 .own
                 .keys()
@@ -96,7 +96,7 @@ impl Requests {
 
     /// Whether a process has a request of its own that counts.
     pub(super) fn is_honoured(&self, process: ProcessId) -> bool {
-        self.processes.get(process).is_some_and(|process| {
+        self.processes.get(&process).is_some_and(|process| {
             let is_throttled = self.throttles && process.is_throttled();
             !process.own.is_empty() && !is_throttled
         })
@@ -150,7 +150,7 @@ impl Requests {
             *process = Process::default();
             Answer::Accepted
         });
-        self.processes.remove(process);
+        self.processes.remove(&process);
         answer
     }
 
@@ -164,7 +164,7 @@ impl Requests {
 
     /// Whether the user notices nothing of a process while the computer is on its battery.
     pub(super) fn is_unnoticed_on_battery(&self, process: ProcessId) -> bool {
-        let process = self.processes.get(process);
+        let process = self.processes.get(&process);
         self.power == Power::Battery && process.is_some_and(|process| process.is_unnoticed)
     }
 
@@ -180,7 +180,7 @@ impl Requests {
     pub(super) fn power(&mut self, power: Power) -> Answer {
         self.power = power;
         self.wanted.clear();
-        let all: Vec<_> = self.processes.iter().map(|(process, _)| process).collect();
+        let all: Vec<_> = self.processes.keys().copied().collect();
         for process in all {
             self.count(process);
         }
@@ -193,7 +193,7 @@ impl Requests {
         change: impl FnOnce(&mut Process) -> Answer,
     ) -> Answer {
         self.uncount(process);
-        let changed = self.processes.of(process);
+        let changed = self.processes.entry(process).or_default();
         self.with_drivers -= usize::from(!changed.of_drivers.is_empty());
         let answer = change(changed);
         self.with_drivers += usize::from(!changed.of_drivers.is_empty());
@@ -225,7 +225,7 @@ impl Requests {
                 .map(|&made| counts(made, self.power).max(self.finest));
             counted.min()
         };
-        let Some(of) = self.processes.get(process) else {
+        let Some(of) = self.processes.get(&process) else {
             return [None; 2];
         };
         [
