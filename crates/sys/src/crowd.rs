@@ -82,8 +82,8 @@ fn share(from: Tick, end: Tick, is_over: impl Fn() -> bool) -> (Tick, Spun) {
     (now, Spun::Shared)
 }
 
-/// How many CPUs the process may use; 0 if that is unknown. May be called in signal handlers, unlike
-/// `available_parallelism`, which reads files on Linux.
+/// How many CPUs the process may use; `u32::MAX` if that is unknown. May be called in signal
+/// handlers, unlike `available_parallelism`, which reads files on Linux.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[cold]
 fn cpus() -> u32 {
@@ -92,8 +92,9 @@ fn cpus() -> u32 {
     unsafe {
         let mut mask: libc::cpu_set_t = std::mem::zeroed();
         match libc::sched_getaffinity(0, size_of_val(&mask), &raw mut mask) {
-            0 => libc::CPU_COUNT(&mask).try_into().unwrap_or(0),
-            _ => 0,
+            0 => libc::CPU_COUNT(&mask).try_into().unwrap_or(u32::MAX),
+            // More CPUs than the mask has room for, or forbidden: never overloaded.
+            _ => u32::MAX,
         }
     }
 }
@@ -102,7 +103,7 @@ fn cpus() -> u32 {
 #[cold]
 fn cpus() -> u32 {
     let cpus = std::thread::available_parallelism();
-    cpus.ok().map_or(0, |cpus| cpus.get() as u32)
+    cpus.map_or(u32::MAX, |cpus| cpus.get() as u32)
 }
 
 /// Whether many threads of this process waited at the same time lately.
