@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use punctual_core::Nanos;
 use punctual_import::{Hints, Unit};
 use punctual_record::{Imported, Run};
@@ -12,7 +12,7 @@ use crate::Done;
 use crate::files;
 use crate::options::Output;
 use crate::session::Outputs;
-use crate::values::length;
+use crate::values::{length, one_of};
 
 /// The beginning of its help.
 pub(crate) const ABOUT: &str = "\
@@ -21,7 +21,7 @@ Read logs of other programs, and say how late or how long the waits in them are.
 The format is recognised by what a file contains: cyclictest (histogram, summary, -v, JSON), MangoHud and PresentMon CSV, \
 strace -f -ttt -T, perf script of switches, HdrHistogram logs (jHiccup, wrk2), and CSV with columns such as asked_us,got_us. \
 report, compare and simulate --on recorded read such files too; with --json, import writes the Run that they make of it. \
-What a file cannot tell is said, and a percentile beyond its histogram is left out.";
+Import lists the facts that the file does not have, and leaves out percentiles beyond its histogram.";
 
 /// And ends with.
 pub(crate) const AFTER: &str = "\
@@ -54,8 +54,8 @@ pub(crate) struct ImportArgs {
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Known {
     /// The unit of numbers that have none
-    #[arg(long, value_name = "UNIT", value_enum)]
-    unit: Option<KnownUnit>,
+    #[arg(long, value_name = "UNIT", value_parser = one_of(Unit::ALL.map(|unit| (unit.name(), unit))))]
+    unit: Option<Unit>,
 
     /// The names of the columns of a CSV file, such as asked_us,got_us or late_ns or frame_ms
     #[arg(long, value_name = "NAMES")]
@@ -66,25 +66,11 @@ pub(crate) struct Known {
     period: Option<Nanos>,
 }
 
-/// A unit of time.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum KnownUnit {
-    Ns,
-    Us,
-    Ms,
-    S,
-}
-
 impl Known {
     /// For the parsers.
     pub(crate) fn hints(&self) -> Hints {
         Hints {
-            unit: self.unit.map(|unit| match unit {
-                KnownUnit::Ns => Unit::Ns,
-                KnownUnit::Us => Unit::Us,
-                KnownUnit::Ms => Unit::Ms,
-                KnownUnit::S => Unit::S,
-            }),
+            unit: self.unit,
             columns: self.columns.clone(),
             period_ns: self.period.map(Nanos::as_ns),
         }

@@ -1,12 +1,9 @@
 //! Frame times, without the lengths that were asked for: they show a grid, and no more.
 
 use punctual_core::Nanos;
-use punctual_record::{Identity, IdentityCandidate, IdentityOutcome};
+use punctual_record::{Identity, IdentityOutcome};
 
-use super::{FEWEST, cannot_tell};
-
-/// The tick of Windows.
-const TICK_NS: u64 = 15_625_000;
+use super::{USUAL_TICK_NS, cannot_tell, grid};
 
 /// The rates of displays.
 const DISPLAYS_HZ: [f64; 7] = [60.0, 72.0, 75.0, 90.0, 120.0, 144.0, 165.0];
@@ -32,25 +29,26 @@ pub(super) fn identify(frames: &[u64]) -> Identity {
             multiples.iter().any(|multiple| Some(*multiple) != least),
         )
     };
-    let (share, several) = on_grid(TICK_NS as f64);
+    let (share, several) = on_grid(USUAL_TICK_NS as f64);
     let display = DISPLAYS_HZ
         .into_iter()
         .find(|hz| on_grid(1e9 / hz).0 >= SHARE);
     let percent = share * 100.0;
-    let tick = Nanos::new(TICK_NS);
+    let tick = Nanos::new(USUAL_TICK_NS);
     match (share >= SHARE, display) {
         (true, None) => Identity {
-            outcome: match several || frames.len() >= 5 * FEWEST {
+            // Frames of one length could be those of any loop at 64 Hz.
+            outcome: match several {
                 true => IdentityOutcome::Named,
                 false => IdentityOutcome::CannotTell,
             },
-            rule: several.then(|| format!("Windows with a clock interrupt every {tick}")),
+            rule: several.then(|| grid::name(USUAL_TICK_NS)),
             evidence: vec![
                 format!("{percent:.0} % of the frames lie within 0.12 ms of whole ticks of {tick}, and no display has that period."),
                 "These are frame times: what each wait asked for is not known, so this is less certain than pairs would be.".to_owned(),
             ],
             further: "A log of what each wait asked for and got would decide.".to_owned(),
-            candidates: vec![IdentityCandidate { rule: format!("Windows with a clock interrupt every {tick}"), ..IdentityCandidate::default() }],
+            candidates: vec![grid::candidate(USUAL_TICK_NS)],
             ..Identity::default()
         },
         (_, Some(hz)) => cannot_tell(

@@ -30,12 +30,7 @@ pub(super) fn identify(waits: &Waits) -> Option<Identity> {
     let tick = TICKS_NS
         .into_iter()
         .find(|tick| is_on(&ends, *tick as f64))?;
-    let mut late: Vec<i64> = waits
-        .got_ns
-        .iter()
-        .zip(&waits.asked_ns)
-        .map(|(got, asked)| *got as i64 - *asked as i64)
-        .collect();
+    let mut late: Vec<i64> = waits.late_ns().collect();
     late.sort_unstable();
     let high = *late.get(late.len() * 95 / 100)?;
     let agreement = format!(
@@ -108,9 +103,9 @@ pub(super) fn identify(waits: &Waits) -> Option<Identity> {
 
 /// Whether, of most lengths, some waits are late by what waking up takes, and others by more.
 fn is_late_now_and_then(waits: &Waits) -> bool {
-    let pairs = waits.asked_ns.iter().zip(&waits.got_ns);
+    let pairs = waits.asked_ns.iter().zip(waits.late_ns());
     let mut pairs: Vec<(u64, bool)> = pairs
-        .map(|(asked, got)| (*asked, *got as i64 - *asked as i64 > WAKE_NS))
+        .map(|(asked, late)| (*asked, late > WAKE_NS))
         .collect();
     pairs.sort_unstable();
     let groups = pairs
@@ -126,7 +121,7 @@ fn is_late_now_and_then(waits: &Waits) -> bool {
     mixed * 2 > all
 }
 
-fn candidate(tick_ns: u64) -> IdentityCandidate {
+pub(super) fn candidate(tick_ns: u64) -> IdentityCandidate {
     IdentityCandidate {
         rule: name(tick_ns),
         ..IdentityCandidate::default()

@@ -15,15 +15,9 @@ pub(super) struct Observed {
 impl Observed {
     /// The first waits of a log.
     pub(super) fn of(waits: &Waits, most: usize) -> Self {
-        let asked: Vec<u64> = waits.asked_ns.iter().copied().take(most).collect();
-        let late = waits
-            .got_ns
-            .iter()
-            .zip(&asked)
-            .map(|(got, asked)| *got as i64 - *asked as i64);
         Self {
-            late: late.collect(),
-            asked,
+            asked: waits.asked_ns.iter().copied().take(most).collect(),
+            late: waits.late_ns().take(most).collect(),
         }
     }
 

@@ -33,6 +33,14 @@ pub struct Waits {
     pub ended_ns: Vec<u64>,
 }
 
+impl Waits {
+    /// How late each was, in nanoseconds.
+    fn late_ns(&self) -> impl Iterator<Item = i64> + '_ {
+        let pairs = self.got_ns.iter().zip(&self.asked_ns);
+        pairs.map(|(got, asked)| *got as i64 - *asked as i64)
+    }
+}
+
 /// No rule is named by fewer waits.
 const FEWEST: usize = 40;
 
@@ -153,12 +161,7 @@ fn by_likelihood(waits: &Waits) -> Identity {
 
 /// Whether too many waits are so late that a rule which makes all alike explains only the others.
 fn has_stalls(candidate: &Candidate, waits: &Waits) -> bool {
-    let late = waits
-        .got_ns
-        .iter()
-        .zip(&waits.asked_ns)
-        .map(|(got, asked)| *got as i64 - *asked as i64);
-    let mut late: Vec<i64> = late.collect();
+    let mut late: Vec<i64> = waits.late_ns().collect();
     late.sort_unstable();
     let usual = late.get(late.len() / 4).copied().unwrap_or(0);
     let stalls = late.len() - late.partition_point(|late| *late <= usual + STALL_NS);

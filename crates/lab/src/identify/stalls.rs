@@ -23,21 +23,14 @@ const TICKS: [(u64, u64); 4] = [
 
 /// Judges a log with times by its stalls; `None` if they are few, or on no grid.
 pub(super) fn identify(waits: &Waits) -> Option<Identity> {
-    let late = || {
-        waits
-            .got_ns
-            .iter()
-            .zip(&waits.asked_ns)
-            .map(|(got, asked)| *got as i64 - *asked as i64)
-    };
-    let mut sorted: Vec<i64> = late().collect();
+    let mut sorted: Vec<i64> = waits.late_ns().collect();
     sorted.sort_unstable();
     let usual = *sorted.get(sorted.len() / 4)?;
     // Where most waits are late by more than waking up takes, that is another rule's work.
     if usual > 200_000 {
         return None;
     }
-    let ends: Vec<u64> = late()
+    let ends: Vec<u64> = (waits.late_ns())
         .zip(&waits.ended_ns)
         .filter(|(late, _)| late - usual > STALL_NS)
         .map(|(_, end)| *end)

@@ -1,9 +1,12 @@
-//! Logs of waits whose rule is known to the one who made them.
+//! Logs of waits whose rule is known to the one who made them, and the scores of `identify` on them.
 //!
-//! Nothing here uses the simulator, nor the code that fits: each rule is written out anew from what is
-//! published of it. A quarter of the logs follow no rule at all.
+//! The logs use neither the simulator nor the code that fits: each rule is written out anew from
+//! what is published of it. A quarter of the logs follow no rule at all.
 
-use punctual_lab::identify::Waits;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use punctual_lab::identify::{Waits, identify};
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
@@ -34,7 +37,7 @@ impl Truth {
             Self::Tier(_) => "macOS tier",
             Self::Quota(_) => "quota",
             Self::Busy(_) => "busy CPU",
-            Self::Stolen(_) => "virtual machine",
+            Self::Stolen(_) => "slack, on a virtual machine",
             Self::None(what) => what,
         }
     }
@@ -58,6 +61,55 @@ impl Truth {
             Self::Busy(hz) => has(format!("busy CPU, with ticks at {hz} Hz")),
             Self::None(_) => false,
         }
+    }
+}
+
+/// How often a rule was named rightly, not named, and named wrongly. A log without a rule is right
+/// if none is named.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Score {
+    pub(crate) right: u32,
+    pub(crate) abstained: u32,
+    pub(crate) wrong: u32,
+}
+
+impl Score {
+    pub(crate) fn all(self) -> u32 {
+        self.right + self.abstained + self.wrong
+    }
+}
+
+/// The scores of some logs.
+#[derive(Debug, Default)]
+pub(crate) struct Scores {
+    pub(crate) with: Score,
+    pub(crate) without: Score,
+    /// By what made the logs.
+    pub(crate) by: BTreeMap<String, Score>,
+}
+
+impl Scores {
+    /// The scores of the logs of these seeds.
+    pub(crate) fn of(seeds: Range<u64>) -> Self {
+        let mut scores = Self::default();
+        for seed in seeds {
+            let (truth, waits) = log(seed);
+            let rule = identify(&waits).rule;
+            let (all, name) = match truth {
+                Truth::None(what) => (&mut scores.without, format!("no rule: {what}")),
+                _ => (&mut scores.with, truth.family().to_owned()),
+            };
+            let is_none = matches!(truth, Truth::None(_));
+            for score in [all, scores.by.entry(name).or_default()] {
+                match &rule {
+                    Some(rule) if truth.is_named(rule) => score.right += 1,
+                    Some(_) => score.wrong += 1,
+                    None if is_none => score.right += 1,
+                    None => score.abstained += 1,
+                }
+            }
+        }
+        scores
     }
 }
 
