@@ -143,6 +143,13 @@ pub fn when(is_so: bool, words: impl FnOnce() -> String) -> String {
     if is_so { words() } else { String::new() }
 }
 
+/// Words that begin a sentence.
+pub fn capitalised(words: &str) -> String {
+    let mut rest = words.chars();
+    let first = rest.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(rest).collect()
+}
+
 /// A count with its noun: `1 tick`, `2 ticks`.
 pub fn counted(n: u64, name: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };

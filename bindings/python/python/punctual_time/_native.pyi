@@ -60,7 +60,7 @@ class Outcome:
 class Statistics:
     """The lateness and cost of many waits. Quantiles are up to an eighth too high.
 
-    Those of several threads or processes add up: `+`, `sum()` or `merge`. They can be pickled.
+    Statistics of several threads or processes add up: `+`, `sum()` or `merge`. They can be pickled.
     """
     def __new__(cls) -> Statistics: ...
     @property

@@ -96,7 +96,7 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
             "Wait with punctual's library: it sleeps for most of the time and spins for the rest.".into(),
             match cpu_fraction {
                 Some(share) => format!(
-                    "{} at {:.1} % of a CPU",
+                    "{}, for {:.1} % of a CPU",
                     measured(*late, situation),
                     share * 100.0
                 ),
@@ -144,9 +144,9 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
         Remedy::QualityOfService(Change { from_ns, to_ns }) => (
             "Give the thread the quality of service user-interactive, whose latency tier is 0.".into(),
             format!(
-                "the rule predicts {} late, and waking up, instead of the measured {}",
-                duration(*to_ns),
-                duration(*from_ns)
+                "by the rule the lateness falls from the measured {} to {} and the wake-up",
+                duration(*from_ns),
+                duration(*to_ns)
             ),
             "pthread_set_qos_class_self_np(QOS_CLASS_USER_INTERACTIVE, 0);".into(),
         ),
@@ -234,21 +234,21 @@ fn lift_quota(situation: &Situation, disturbance: &Disturbance) -> Words {
 fn measured(late: Change, situation: &Situation) -> String {
     let here = match situation.model {
         Some(_) => "in this model",
-        None => "measured here",
+        None => "as measured here",
     };
     let Change { from_ns, to_ns } = late;
     format!(
-        "{here}: {} late instead of {}",
-        duration(to_ns),
-        duration(from_ns)
+        "{here} the lateness falls from {} to {}",
+        duration(from_ns),
+        duration(to_ns)
     )
 }
 
 fn predicted(Change { from_ns, to_ns }: Change) -> String {
     format!(
-        "the rule predicts {} late instead of the measured {}",
-        duration(to_ns),
-        duration(from_ns)
+        "by the rule the lateness falls from the measured {} to {}",
+        duration(from_ns),
+        duration(to_ns)
     )
 }
 
@@ -361,7 +361,7 @@ mod tests {
         let expected = |i: usize| all[i].expected.as_str();
         assert_eq!(
             expected(2),
-            "measured here: 400 ns late instead of 78.0 us at 4.1 % of a CPU"
+            "as measured here the lateness falls from 78.0 us to 400 ns, for 4.1 % of a CPU"
         );
         assert_eq!(expected(3), "50.0 us of the 78.0 us are slack");
         assert!(expected(10).starts_with("at most 28.0 us of the 28.0 us"));

@@ -122,9 +122,8 @@ fn above(run: &Run, of: LoggedKind, rows: &[Row<'_, Logged>]) -> Option<Figure> 
         });
     let plot = Plot {
         title: format!(
-            "{}{} that were greater than so much",
-            what[..1].to_uppercase(),
-            &what[1..]
+            "{} that were greater than so much",
+            prose::capitalised(what)
         ),
         caption: format!(
             "From the log of another program, n = {}. Read: of all, so many per cent were greater than that.{beyond}",

@@ -70,7 +70,7 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
             let most = loops.iter().flat_map(Loop::rounds).max().unwrap_or(0);
             let more = (4 * most).max(24);
             &format!(
-                "Next: the same with --rounds {more} may tell more apart; --full has all tables."
+                "Next: --rounds {more} can decide what is undecided here; --full shows all tables."
             )
         }
     };
@@ -90,8 +90,8 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
         .column(head, |subject| *subject)
         .each(rates, |subject, one| one.cell(subject, style));
     let caption = format!(
-        "Cost: CPU time + 10 x lateness, counted up to 1 ms; here in times the lowest [95 % \
-         interval], {rounds} rounds, {waits} waits each. alike: no significant difference.{of_all}"
+        "Cost: CPU time + 10 x lateness, counted up to 1 ms, as a multiple of the lowest [95 % \
+         interval]; {rounds} rounds, {waits} waits each. alike: no significant difference.{of_all}"
     );
     let verdict = Verdict::new(sentences, next).told(table, caption);
     Some(verdict.shows_named(spare))
@@ -628,7 +628,7 @@ mod tests {
         let next = |a: &[f64], b: &[f64]| {
             let run = Run::of([measured("a", a), measured("b", b)]);
             let verdict = verdict(&run).unwrap();
-            let is_open = verdict.next.contains("the same with --rounds 24");
+            let is_open = verdict.next.contains("Next: --rounds 24");
             // At the other weights too.
             let other_weights = &verdict.sentences[1];
             assert_eq!(

@@ -124,11 +124,11 @@ fn helps(advice: &Advice, is_busy: bool) -> String {
     let what = &advice.what[..end.min().unwrap_or(advice.what.len())];
     let [what, expected] = [what, &advice.expected].map(|words| words.trim_end_matches('.'));
     let begin = match advice.gain_ns {
-        None if is_busy => "First, as that makes waits late whatever the rule",
-        None => "What may help",
-        Some(_) => "What helps most",
+        None if is_busy => "First remedy, as a busy computer delays waits under every rule",
+        None => "Possible remedy",
+        Some(_) => "Best remedy",
     };
-    format!("{begin}: {what} ({expected}).")
+    format!("{begin}: {what}. {}.", prose::capitalised(expected))
 }
 
 /// How late it usually was, with a word if no other wait of the length was less late.
@@ -303,7 +303,7 @@ mod tests {
                 "A wait of 1 ms with Sleep ends 14.6 ms late in the median; the timer rule in force predicts 14.6 ms, \
                  and that agrees.",
                 "A sleep ends at a tick. They are far apart.",
-                "What helps most: Ask for 1 ms (1 ms late).",
+                "Best remedy: Ask for 1 ms. 1 ms late.",
             ]
         );
         assert_eq!(verdict.next, "Next:");
@@ -348,8 +348,8 @@ mod tests {
         );
         assert_eq!(
             busy.sentences[1],
-            "First, as that makes waits late whatever the rule: Close what else runs on this CPU (others had 93 % of it \
-             meanwhile)."
+            "First remedy, as a busy computer delays waits under every rule: Close what else runs on this CPU. Others had \
+             93 % of it meanwhile."
         );
     }
 

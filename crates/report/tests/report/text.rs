@@ -118,7 +118,7 @@ fn few_rounds_are_not_called_an_interval_of_95_percent() {
     assert!(text.contains("Median over 5 rounds [the whole range, as 95 % need six rounds"));
     // Without the ratios, the lowest median of each weight has the mark alone.
     let pace = text.split("not capped").next().unwrap();
-    assert_eq!(pace.matches(" lowest ").count(), 3);
+    assert_eq!(pace.matches("  lowest ").count(), 3);
 }
 
 #[test]
