@@ -313,7 +313,7 @@ fn run(model: &Model, seed: u64, program: &Program) -> Option<(Observations, Tra
         Ok(seen) => Some(seen),
         Err(why) => {
             let why = why.to_string();
-            // What depends on the operations before is refused when it is carried out.
+            // A refusal that depends on the operations before comes when the program runs.
             let is_late = why.contains("came to more than") || why.contains("cannot be pinned");
             assert!(is_late, "{why}");
             None
