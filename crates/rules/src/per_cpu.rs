@@ -94,7 +94,7 @@ impl<T: Copy> PerCpu<T> {
             self.cpus.resize_with(cpu + 1, Queue::default);
         }
         debug_assert!(
-            self.armed.get(&thread).is_none(),
+            !self.armed.contains_key(&thread),
             "thread {thread} is armed"
         );
         let nth = self.count;

@@ -44,7 +44,7 @@ impl<K: Ord> Default for Timers<K> {
 impl<K: Copy + Ord> Timers<K> {
     /// Arms timer number `id`, which is not armed.
     pub fn insert(&mut self, id: usize, key: K) {
-        debug_assert!(self.turns.get(&id).is_none(), "timer {id} is armed");
+        debug_assert!(!self.turns.contains_key(&id), "timer {id} is armed");
         let turn = self.count;
         self.count = turn.wrapping_add(1);
         self.turns.insert(id, turn);

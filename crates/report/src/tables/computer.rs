@@ -214,7 +214,7 @@ fn due(m: Row<'_, Watch>) -> u64 {
 /// The processes that had the CPU most during the kept hiccups, and in how many of them: ` (sh 31,
 /// cargo 5, not seen 2)`.
 pub(crate) fn who_had_it(m: Row<'_, Watch>) -> String {
-    const MOST: usize = 4;
+    const MOST: usize = 2;
     let queued = m.of.hiccups.iter().filter(|h| h.cause == Cause::Queued);
     let mut names = select::grouped(queued, |hiccup| {
         let other = hiccup.others.first();

@@ -3,7 +3,7 @@
 use punctual_record::experiment::{Crowd, Deadlines, Pace};
 use punctual_record::{Cost, Interval, Kept, LIBRARY, LatePromise, Measurement, Run, WEIGHTS};
 
-use super::Verdict;
+use super::{PLAIN_SLEEP, Verdict};
 use crate::select::{self, Row};
 use crate::tables::ratio_within;
 use crate::tables::table::Table;
@@ -32,17 +32,18 @@ enum Beside {
 
 pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     let rows = select::paced(run, Deadlines::Absolute);
-    let loops: Vec<Loop> = select::grouped(rows, select::rate)
+    let mut loops: Vec<Loop> = select::grouped(rows, select::rate)
         .into_iter()
         .map(|(rate, mut rows)| {
             rows.retain(|row| cost(row.m, USUAL).is_some());
             Loop { rate, rows }
         })
-        .filter(|one| one.rows.len() > 1)
+        .filter(|one| !one.rows.is_empty())
         .collect();
-    if loops.is_empty() {
-        return None;
+    if loops.iter().all(|one| one.rows.len() == 1) {
+        return without_others(&loops);
     }
+    loops.retain(|one| one.rows.len() > 1);
     // Of three there is no room for more.
     let in_words = if loops.len() < 3 {
         Loop::in_words
@@ -95,6 +96,26 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     );
     let verdict = Verdict::new(sentences, next).told(table, caption);
     Some(verdict.shows_named(spare))
+}
+
+/// The figures of loops in which only one way of waiting was measured.
+fn without_others(loops: &[Loop]) -> Option<Verdict> {
+    let first = loops.first()?.best(USUAL).m;
+    let figures = |one: &Loop| {
+        let m = one.best(USUAL).m;
+        format!("{}: {}, {}.", one.in_question(), m.subject, in_figures(m))
+    };
+    let sentences = loops.iter().take(3).map(figures);
+    let sentences = sentences.chain(promises(loops).take(2)).collect();
+    let other = match first.subject.as_str() {
+        PLAIN_SLEEP => "adaptive-balanced",
+        _ => PLAIN_SLEEP,
+    };
+    let next = format!(
+        "Next: --strategy {other},{} compares it with another; --full has all tables.",
+        first.subject
+    );
+    Some(Verdict::new(sentences, &next))
 }
 
 /// How much of a ratio there is room for.
@@ -160,7 +181,7 @@ impl<'r> Loop<'r> {
         let costs = |row: &Row<'r, Pace>| cost(row.m, weight).unwrap_or(f64::MAX);
         let all = self.rows.iter().copied();
         all.min_by(|a, b| costs(a).total_cmp(&costs(b)))
-            .expect("a loop has two at least")
+            .expect("a loop has one at least")
     }
 
     /// The subjects that do not differ significantly from the best, rivals before its own family.
@@ -255,19 +276,24 @@ impl<'r> Loop<'r> {
         }
     }
 
-    fn in_words(&self) -> String {
-        let best = self.best(USUAL).m;
+    /// `For a 60 Hz loop`.
+    fn in_question(&self) -> String {
         let of = self.best(USUAL).of;
         let rate = select::hertz(of.rate_hz);
-        let loops = match of.crowd {
+        match of.crowd {
             None => format!("For a {rate} loop"),
             Some(Crowd { threads, same }) => {
                 let instants = if same { " for the same instants" } else { "" };
                 format!("For {threads} threads that wait at {rate}{instants}")
             }
-        };
+        }
+    }
+
+    fn in_words(&self) -> String {
+        let best = self.best(USUAL).m;
         let begin = format!(
-            "{loops} where being late costs 10 times CPU time: {}{}",
+            "{} where being late costs 10 times CPU time: {}{}",
+            self.in_question(),
             best.subject,
             introduced(&best.subject)
         );
@@ -540,6 +566,21 @@ mod tests {
             );
         }
         assert!(text.contains("more: --full"), "{text}");
+    }
+
+    #[test]
+    fn one_way_of_waiting_is_told_without_others() {
+        let alone = |subject: &str| verdict(&Run::of([measured(subject, &[2.0; 6])])).unwrap();
+        let ours = alone("adaptive-exact");
+        assert_eq!(ours.sentences.len(), 1);
+        assert!(
+            ours.sentences[0].starts_with("For a 60 Hz loop: adaptive-exact, "),
+            "{:?}",
+            ours.sentences
+        );
+        assert!(ours.next.contains("--strategy system,adaptive-exact"));
+        let sleep = alone("system").next;
+        assert!(sleep.contains("--strategy adaptive-balanced,system"));
     }
 
     #[test]

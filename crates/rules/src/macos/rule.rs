@@ -392,7 +392,7 @@ impl Rule for MacOs {
 
     /// A new thread is an ordinary one, whatever its creator is.
     fn created(&mut self, thread: ThreadId, process: ProcessId, _: Option<ThreadId>) {
-        let is_first = self.processes.get(&process).is_none();
+        let is_first = !self.processes.contains_key(&process);
         if is_first {
             self.processes.insert(process, Process::default());
         }
