@@ -27,6 +27,7 @@ const DEFAULTS: Defaults = if cfg!(windows) {
 /// other thread wants it |
 /// | [`fixed_margin`](Self::fixed_margin) | as `spin` while the OS is within the margin | the margin, per wait |
 /// | [`max_nap`](Self::max_nap) | as `spin` while the OS is regular | a wake-up each millisecond, and 1 to 2 ms per wait |
+/// | [`quantile`](Self::quantile) | as `spin` for most of the last naps | one wake-up, and what most naps leave to spin |
 ///
 /// `punctual bench` measures all of them on your machine.
 ///
@@ -103,6 +104,17 @@ impl Strategy {
         })
     }
 
+    /// One OS sleep, then a spin. The sleep ends as much before the deadline as all but a share
+    /// 1 / (1 + `late_weight`) of the last 64 sleeps overshot; `late_weight` goes from 0.01 to
+    /// 10000.
+    ///
+    /// It is the simple alternative to [`adaptive`](Self::adaptive). It
+    /// costs about as much in a loop of one rate on Linux. It knows no ticks of the OS, no other
+    /// threads and no budget, and it learns one margin for waits of all lengths.
+    pub fn quantile(late_weight: f64) -> Self {
+        Self(StrategySpec::quantile(late_weight))
+    }
+
     /// The strategy's name.
     pub fn name(&self) -> &'static str {
         self.0.name()
@@ -124,9 +136,12 @@ impl Strategy {
                     self.name()
                 )));
             }
-            StrategySpec::Adaptive { weight, .. } if !StrategySpec::WEIGHTS.contains(weight) => {
+            StrategySpec::Adaptive { weight, .. } | StrategySpec::Quantile { weight, .. }
+                if !StrategySpec::WEIGHTS.contains(weight) =>
+            {
                 return Err(Error::range(format!(
-                    "`adaptive` with a weight of {weight}: it goes from 0.01 to 10000"
+                    "`{}` with a weight of {weight}: it goes from 0.01 to 10000",
+                    self.name()
                 )));
             }
             StrategySpec::Adaptive {

@@ -96,11 +96,12 @@ fn spins_that_are_cancelled_count_against_a_budget() {
     assert!((9 * MS..11 * MS).contains(&spun), "{spun:?}");
 }
 
-const STRATEGIES: [&str; 7] = [
+const STRATEGIES: [&str; 8] = [
     "adaptive-balanced",
     "fixed-margin",
     "max-nap",
     "precise",
+    "quantile",
     "spin",
     "system",
     "timer",

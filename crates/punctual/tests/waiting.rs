@@ -14,6 +14,7 @@ fn strategies() -> Vec<Strategy> {
         "timer",
         "fixed-margin",
         "max-nap",
+        "quantile",
         "adaptive-frugal",
         "adaptive-exact",
     ]
@@ -107,6 +108,14 @@ fn what_cannot_be_had_is_an_error_that_says_so() {
     let error = limited.strategy(Strategy::spin()).build().unwrap_err();
     assert!(error.to_string().contains("`spin` keeps no budget"));
 
+    for weight in [0.0, -1.0, f64::NAN, 1e9] {
+        for strategy in [Strategy::adaptive(weight), Strategy::quantile(weight)] {
+            let error = Waiter::builder().strategy(strategy).build().unwrap_err();
+            assert!(error.is_range(), "{error}");
+        }
+    }
+    let quantile: Strategy = "quantile:weight=3".parse().unwrap();
+    assert_eq!(quantile, Strategy::quantile(3.0));
     for x in [-1.0, f64::NAN, 1e9] {
         let error = Waiter::builder()
             .strategy(article::precise(x))
