@@ -42,9 +42,10 @@ const CROWDS: [(SpawnKind, usize, Nanos, usize, [f64; 3]); 13] = [
     (THREADS, 64, Nanos::from_us(5_000), 2, [MOST, 1.15, MOST]),
 ];
 
-/// Waits a second are at least this part of the better of one plain sleep and spin_sleep: 0.95 with
-/// `adaptive-exact` beside four programs where a yield gives up the place, elsewhere 0.98 and more.
-const RATE: f64 = 0.94;
+/// Waits a second are at least this part of the better of one plain sleep and spin_sleep.
+const RATE: f64 = 0.97;
+/// The same beside four busy programs: 0.95 with `adaptive-exact` where a yield gives up the place.
+const RATE_BESIDE_FOUR: f64 = 0.94;
 
 /// The waits of a crowd, beside the others.
 struct Cell {
@@ -56,12 +57,16 @@ struct Cell {
     most: f64,
     /// Waits a second, over the better of one plain sleep and spin_sleep.
     rate: f64,
+    rate_least: f64,
+    /// The 99th percentile of lateness, over the worse of the two.
+    p99: f64,
 }
 
 fn cells(crowd: Crowd, yields: &'static str, most: [f64; 3]) -> [Cell; 3] {
     let waits = |strategy: &str| run(crowd, strategy, yields, 1).unwrap();
     let plain = [waits("system"), waits("spin_sleep")];
     let rate = plain[0].rate.max(plain[1].rate);
+    let late = plain[0].late_ns_p99.max(plain[1].late_ns_p99);
     [0, 1, 2].map(|i| {
         let (strategy, weight) = OURS[i];
         let mine = waits(strategy);
@@ -72,6 +77,11 @@ fn cells(crowd: Crowd, yields: &'static str, most: [f64; 3]) -> [Cell; 3] {
             over: mine.cost(weight) / costs.into_iter().fold(f64::INFINITY, f64::min),
             most: most[i],
             rate: mine.rate / rate,
+            rate_least: match crowd.hogs {
+                4 => RATE_BESIDE_FOUR,
+                _ => RATE,
+            },
+            p99: mine.late_ns_p99 as f64 / late as f64,
         }
     })
 }
@@ -93,11 +103,17 @@ fn in_a_crowd_no_adaptive_is_dearer_than_a_sleep_spin_sleep_or_quantile() {
         for cell in cells.into_iter().flat_map(|cell| cell.join().unwrap()) {
             for cell in cell {
                 let Cell {
-                    name, over, rate, ..
+                    name,
+                    over,
+                    rate,
+                    p99,
+                    ..
                 } = &cell;
-                let line = format!("{name}: {over:.3} times the cost, {rate:.3} times the rate");
+                let line = format!(
+                    "{name}: {over:.3} times the cost, {rate:.3} times the rate, {p99:.3} times as late at p99"
+                );
                 println!("{line}");
-                if *over > cell.most || *rate < RATE {
+                if *over > cell.most || *rate < cell.rate_least || *p99 > 1.0 {
                     failed.push(line);
                 }
             }
