@@ -81,11 +81,13 @@ const checks = {
   async 'every claim has what the command has, and nothing moves while it is computed'() {
     for (const [i, name] of ARTICLES.entries()) {
       const tab = await opened(browser, url, { viewport: { width: i % 2 ? 1400 : 390, height: 900 } });
-      await tab.evaluate((name) => {
+      // The article takes the place of the cards, below which the footer was in view.
+      await tab.evaluate((name) => { location.hash = `#article=${name}`; }, name);
+      await tab.waitForFunction(() => document.querySelectorAll('#claims li').length > 10);
+      await tab.evaluate(() => {
         globalThis.shift = 0;
         new PerformanceObserver((list) => list.getEntries().forEach(({ value, hadRecentInput }) => { if (!hadRecentInput) globalThis.shift += value; })).observe({ type: 'layout-shift' });
-        location.hash = `#article=${name}`;
-      }, name);
+      });
       await tab.waitForFunction(() => /figures come out/.test(document.getElementById('article-status').textContent), null, { timeout: 120_000 });
       assert.equal(await text(tab, 'article-error'), '');
       const markdown = execFileSync(punctual, ['simulate', 'article', name, '--markdown'], { encoding: 'utf8' });

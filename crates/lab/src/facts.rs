@@ -127,7 +127,7 @@ pub(crate) fn evidence(models: &[Model]) -> Vec<String> {
     let sentence = |(others, names, mut lengths): (String, Vec<&str>, Vec<String>)| {
         lengths.dedup();
         format!(
-            "{}: {} parameters of sleep lengths are documented or measured. {others}",
+            "{}: {} parameters of sleep lengths are documented or measured{others}.",
             names.join(", "),
             lengths.join(", ")
         )

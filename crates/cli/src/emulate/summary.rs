@@ -158,7 +158,7 @@ pub(super) fn summary(model: &Model, run: &Run, books: &Books) -> Vec<String> {
     if let Some(evidence) = model.evidence() {
         let (all, sure) = evidence.lengths;
         lines.push(format!(
-            "how sure: {sure} of {all} parameters of sleep lengths are documented or measured. {}",
+            "how sure: {sure} of {all} parameters of sleep lengths are documented or measured{}.",
             evidence.others
         ));
     }

@@ -91,7 +91,7 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
         .column(head, |subject| *subject)
         .each(rates, |subject, one| one.cell(subject, style));
     let caption = format!(
-        "Cost: CPU time + 10 x lateness, counted up to 1 ms, as a multiple of the lowest [95 % \
+        "Cost: CPU time + 10 x lateness (up to 1 ms), divided by the lowest [95 % \
          interval]; {rounds} rounds, {waits} waits each. alike: no significant difference.{of_all}"
     );
     let verdict = Verdict::new(sentences, next).told(table, caption);

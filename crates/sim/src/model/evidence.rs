@@ -40,7 +40,7 @@ pub struct Evidence {
     /// How many parameters decide how long waits last, and how many of these are documented or
     /// measured by others.
     pub lengths: (usize, usize),
-    /// The rest of it, in sentences: the scheduling under load, any comparison with a computer, and
+    /// The rest of it, in words: the scheduling under load, any comparison with a computer, and
     /// the number of changed parameters.
     pub others: String,
 }
@@ -65,21 +65,17 @@ impl Model {
             let from_book = load.iter().filter(is_of_book).count();
             let all = load.len();
             _ = match from_book * 2 >= all {
-                true => write!(others, "Those of scheduling under load are from a book. "),
-                false => write!(
-                    others,
-                    "So are {} of {all} of scheduling under load. ",
-                    sure(&load)
-                ),
+                true => write!(others, "; load is from a book"),
+                false => write!(others, ", {} of {all} of load", sure(&load)),
             };
         }
         let compared = known.compared();
         _ = match compared.result {
-            "" => write!(others, "It was never compared with {}.", compared.computer),
-            result => write!(others, "{result} on {}.", compared.computer),
+            "" => write!(others, "; never compared with {}", compared.computer),
+            result => write!(others, "; {result} on {}", compared.computer),
         };
         if !set.is_empty() {
-            _ = write!(others, " Set for this run: {}.", set.len());
+            _ = write!(others, "; {} set for this run", set.len());
         }
         Some(Evidence {
             lengths: (lengths.len(), sure(&lengths)),
@@ -107,13 +103,13 @@ mod tests {
         let windows = evidence("windows-11");
         assert_eq!(
             windows.others,
-            "Those of scheduling under load are from a book. It was never compared with a Windows computer."
+            "; load is from a book; never compared with a Windows computer"
         );
         let all = windows.lengths;
         assert!(all.1 > 0 && all.1 < all.0, "{windows:?}");
         // A value that the user set rests on the user.
         let set = evidence("windows-11,hardware=amd,slip=60");
-        assert!(set.others.ends_with(" Set for this run: 2."), "{set:?}");
+        assert!(set.others.ends_with("; 2 set for this run"), "{set:?}");
         assert_eq!(set.lengths, (all.0 - 2, all.1));
         assert_eq!(evidence("windows-11,hardware=exact"), windows);
         assert_eq!(Model::parse("fake-5ms").unwrap().evidence(), None);
