@@ -397,10 +397,10 @@ class Ticker {
   void reset_at(TimePoint at) {
     detail::check(punctual_ticker_reset_at_ns(handle_.get(), detail::as_ns(at)));
   }
-  punctual_books books() const {
-    auto books = detail::sized<punctual_books>();
-    detail::check(punctual_ticker_books(handle_.get(), &books));
-    return books;
+  punctual_slot_counts counts() const {
+    auto counts = detail::sized<punctual_slot_counts>();
+    detail::check(punctual_ticker_counts(handle_.get(), &counts));
+    return counts;
   }
   Statistics statistics() const {
     auto seen = detail::sized<Statistics>();
@@ -484,10 +484,10 @@ class Frames {
   void reset_at(TimePoint at) {
     detail::check(punctual_frames_reset_at_ns(handle_.get(), detail::as_ns(at)));
   }
-  punctual_books books() const {
-    auto books = detail::sized<punctual_books>();
-    detail::check(punctual_frames_books(handle_.get(), &books));
-    return books;
+  punctual_slot_counts counts() const {
+    auto counts = detail::sized<punctual_slot_counts>();
+    detail::check(punctual_frames_counts(handle_.get(), &counts));
+    return counts;
   }
   Statistics statistics() const {
     auto seen = detail::sized<Statistics>();

@@ -30,13 +30,15 @@
 //! [`ThreadPriority`] brings back what it found, so there the last made is to go
 //! first.
 
+use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use punctual_core::Nanos;
-pub use punctual_core::setting::Priority;
-use punctual_core::setting::Throttling;
-use punctual_sys::{Error, latency, priority, resolution, slack, throttling};
+use punctual_core::setting::{self, Throttling};
+use punctual_sys::{latency, priority, resolution, slack, throttling};
+
+use crate::error::Error;
 
 /// A request for a shorter interval between the clock interrupts of Windows, on
 /// which its sleeps and timeouts end.
@@ -60,7 +62,9 @@ impl TimerResolution {
     /// Windows 11 it does not count while the process is neither visible nor audible, see
     /// [`HonouredRequests`]. Wine accepts it, and it changes nothing.
     pub fn hold(interval: Duration) -> Result<Self, Error> {
-        resolution::hold(Nanos::from(interval)).map(Self)
+        resolution::hold(Nanos::from(interval))
+            .map(Self)
+            .map_err(Error)
     }
 
     /// As [`hold`](Self::hold), but asks for `on_battery` instead, if that is longer and the
@@ -70,7 +74,9 @@ impl TimerResolution {
     /// As [`hold`](Self::hold).
     pub fn hold_or_on_battery(interval: Duration, on_battery: Duration) -> Result<Self, Error> {
         let on_battery = Some(Nanos::from(on_battery));
-        resolution::hold_with(Nanos::from(interval), on_battery).map(Self)
+        resolution::hold_with(Nanos::from(interval), on_battery)
+            .map(Self)
+            .map_err(Error)
     }
 
     /// The interval that was asked for.
@@ -84,7 +90,7 @@ impl TimerResolution {
     /// # Errors
     /// The OS does not answer.
     pub fn granted(&self) -> Result<Duration, Error> {
-        self.0.granted().map(Duration::from)
+        self.0.granted().map(Duration::from).map_err(Error)
     }
 }
 
@@ -108,8 +114,8 @@ impl HonouredRequests {
     pub fn hold() -> Result<Self, Error> {
         let mut holders = Holders::of_process();
         if holders.count == 0 {
-            holders.before = throttling::state()?;
-            throttling::set(Throttling::HonourRequests)?;
+            holders.before = throttling::state().map_err(Error)?;
+            throttling::set(Throttling::HonourRequests).map_err(Error)?;
         }
         holders.count += 1;
         Ok(Self { _counted: () })
@@ -161,7 +167,7 @@ impl TimerSlack {
     /// # Platform notes
     /// Linux ignores it for threads under a real-time policy, which have none.
     pub fn hold(slack: Duration) -> Result<Self, Error> {
-        slack::hold(Nanos::from(slack)).map(Self)
+        slack::hold(Nanos::from(slack)).map(Self).map_err(Error)
     }
 
     /// The slack that was put in force.
@@ -187,7 +193,60 @@ impl WakeupLatency {
     /// `/dev/cpu_dma_latency`: usually root alone. Range for limits of over half
     /// an hour.
     pub fn hold(limit: Duration) -> Result<Self, Error> {
-        latency::hold(Nanos::from(limit)).map(|_guard| Self { _guard })
+        latency::hold(Nanos::from(limit))
+            .map(|_guard| Self { _guard })
+            .map_err(Error)
+    }
+}
+
+/// How much a thread matters to the scheduler, from the least to the most.
+///
+/// # Examples
+///
+/// ```
+/// use punctual::guard::{Priority, ThreadPriority};
+///
+/// match ThreadPriority::hold(Priority::Interactive) {
+///     Ok(_held) => {} // until it is dropped
+///     Err(refused) => println!("{refused}"),
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Priority {
+    /// Only when nothing else wants to run. macOS: Darwin-background; Windows:
+    /// idle; Linux: nice 19.
+    Background,
+    /// Less than ordinary. macOS: QoS utility; Windows: below normal; Linux:
+    /// nice 10.
+    Utility,
+    /// The default of a thread.
+    #[default]
+    Normal,
+    /// The user waits for it. macOS: QoS user-interactive; Windows: above
+    /// normal; Linux: nice -10.
+    Interactive,
+    /// Before everything ordinary. macOS: time-constraint policy; Windows:
+    /// time-critical; Linux: `SCHED_FIFO`.
+    RealTime,
+}
+
+impl Priority {
+    fn core(self) -> setting::Priority {
+        match self {
+            Self::Background => setting::Priority::Background,
+            Self::Utility => setting::Priority::Utility,
+            Self::Normal => setting::Priority::Normal,
+            Self::Interactive => setting::Priority::Interactive,
+            Self::RealTime => setting::Priority::RealTime,
+        }
+    }
+}
+
+/// In lower case: `real-time`.
+impl fmt::Display for Priority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.core().fmt(f)
     }
 }
 
@@ -210,7 +269,9 @@ impl ThreadPriority {
     /// Unsupported where the OS has no such setting. [`Priority::RealTime`] is unsupported on
     /// macOS, which has no way back.
     pub fn hold(priority: Priority) -> Result<Self, Error> {
-        priority::hold(priority).map(|_guard| Self { _guard })
+        priority::hold(priority.core())
+            .map(|_guard| Self { _guard })
+            .map_err(Error)
     }
 }
 

@@ -2,7 +2,8 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use punctual_core::Nanos;
-use punctual_sys::nap::Cancel;
+
+use crate::cancel::Cancel;
 
 /// The outcome of one wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,7 +53,8 @@ impl Outcome {
     }
 
     /// The same wait for a caller, such as an interpreter, that learned of its end only `now`,
-    /// after a further spin.
+    /// after a further spin. For bindings.
+    #[doc(hidden)]
     #[must_use]
     pub fn seen_at(self, deadline: Instant, now: Instant, spun: Duration) -> Self {
         Self {
@@ -62,7 +64,9 @@ impl Outcome {
         }
     }
 
-    /// The last piece of a wait that was made in pieces, with what those `before` it took.
+    /// The last piece of a wait that was made in pieces, with what those `before` it took. For
+    /// bindings.
+    #[doc(hidden)]
     #[must_use]
     pub fn after(self, before: Self) -> Self {
         Self {

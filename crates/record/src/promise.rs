@@ -31,12 +31,12 @@ pub enum Kept {
 impl LatePromise {
     /// The promise of a strategy; `None` if it makes none of lateness.
     pub fn of(spec: StrategySpec) -> Option<Self> {
-        let StrategySpec::Adaptive { promise, .. } = spec else {
+        let StrategySpec::Adaptive { target, .. } = spec else {
             return None;
         };
         // By way of the decimal number that the user wrote: 0.01, not 0.00999999977.
         let share = |share: f32| share.to_string().parse().ok();
-        let (late, often) = promise.late?;
+        let (late, often) = target.late?;
         Some(Self {
             late,
             share: share(often)?,

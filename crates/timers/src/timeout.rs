@@ -17,13 +17,13 @@ use crate::sleep::{Sleep, sleep, sleep_until};
 ///
 /// # Accuracy
 /// Never early. As late as the wake-up of the task: a timeout spins for nothing, as a
-/// [`Sleep`](crate::Sleep) with a budget of zero.
+/// [`Sleep`](crate::Sleep) that never spins.
 ///
 /// # Examples
 ///
 /// ```
 /// use std::time::Duration;
-/// use punctual_timers::timeout;
+/// use punctual_timers::time::timeout;
 ///
 /// # async fn task() {
 /// let answer = timeout(Duration::from_secs(60), async { 42 }).await;
@@ -60,7 +60,7 @@ impl<F: Future> Timeout<F> {
     fn new(sleep: Sleep, future: impl IntoFuture<IntoFuture = F>) -> Self {
         Self {
             future: future.into_future(),
-            sleep: sleep.budget(Duration::ZERO),
+            sleep: sleep.spin_at_most(Duration::ZERO),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The plan of a `bench` command line.
 
 use anyhow::{Result, anyhow, bail};
-use punctual_core::strategies::{Defaults, Promise};
+use punctual_core::strategies::{Defaults, Target};
 use punctual_core::{Nanos, Rate, StrategySpec};
 use punctual_lab::experiments::{Conditions, holds, robustness};
 use punctual_lab::host::usual_cpu;
@@ -220,7 +220,7 @@ fn subject(args: &BenchArgs, name: &str, defaults: Defaults) -> Result<Subject> 
         })
 }
 
-/// Refuses a share in per cent that no promise can have, in the words of the user: the
+/// Refuses a share in per cent that no target can have, in the words of the user: the
 /// library's own range is a fraction.
 fn promisable(name: &str) -> Result<()> {
     for parameter in name.split(':').skip(1) {
@@ -230,10 +230,10 @@ fn promisable(name: &str) -> Result<()> {
         let (share, range, of) = match key.trim() {
             "late" => (
                 value.rsplit('/').next().unwrap_or_default(),
-                [*Promise::OFTEN.start(), *Promise::OFTEN.end()],
+                [*Target::OFTEN.start(), *Target::OFTEN.end()],
                 "waits that may be late",
             ),
-            "spin" => (value, [Promise::SPIN_MIN, 1.0], "a CPU that may be spun"),
+            "spin" => (value, [Target::SPIN_MIN, 1.0], "a CPU that may be spun"),
             _ => continue,
         };
         let share = share.trim();
