@@ -146,14 +146,6 @@ impl Strategy {
     ) -> Result<StrategySpec, Error> {
         let mut spec = self.0;
         match &mut spec {
-            StrategySpec::Precise { x, .. } | StrategySpec::Timer { x, .. }
-                if !(0.0..=100.0).contains(x) =>
-            {
-                return Err(Error::range(format!(
-                    "`{}` with x = {x}: the number of standard deviations goes from 0 to 100",
-                    self.name()
-                )));
-            }
             StrategySpec::Adaptive { weight, .. } | StrategySpec::Quantile { weight, .. }
                 if !StrategySpec::WEIGHTS.contains(weight) =>
             {
@@ -168,13 +160,13 @@ impl Strategy {
             }
             _ if meeting.is_some() => {
                 return Err(Error::range(format!(
-                    "`{}` has no target: only `adaptive` does",
+                    "`{}` has no target: only `adaptive` has one",
                     self.name()
                 )));
             }
             _ if within.is_some_and(|budget| budget != Budget::Unlimited) => {
                 return Err(Error::range(format!(
-                    "`{}` has no budget: only `adaptive` does",
+                    "`{}` has no budget: only `adaptive` has one",
                     self.name()
                 )));
             }
