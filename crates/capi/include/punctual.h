@@ -374,9 +374,9 @@ typedef void (*punctual_callback)(void *user, uint64_t key, uint64_t earliest_ns
 /**
  * How often a queue was woken.
  */
-typedef struct punctual_counts {
+typedef struct punctual_wakeup_counts {
   /**
-   * `sizeof(punctual_counts)`, set by the caller.
+   * `sizeof(punctual_wakeup_counts)`, set by the caller.
    */
   size_t size;
   /**
@@ -395,7 +395,7 @@ typedef struct punctual_counts {
    * The fewest that could have served the same timers, each in its window.
    */
   uint64_t fewest;
-} punctual_counts;
+} punctual_wakeup_counts;
 
 /**
  * How a ticker ticks. Zeroes except for `size` are the default.
@@ -737,7 +737,7 @@ enum punctual_result punctual_queue_advance(struct punctual_queue *queue,
  * One thread at a time; callbacks of the queue too.
  */
 enum punctual_result punctual_queue_counts(const struct punctual_queue *queue,
-                                           struct punctual_counts *counts);
+                                           struct punctual_wakeup_counts *counts);
 
 /**
  * The meaning of a result in a few words of English; never freed.

@@ -560,8 +560,8 @@ class Queue {
     if (auto thrown = std::exchange(state_->thrown, nullptr)) std::rethrow_exception(thrown);
     return served;
   }
-  punctual_counts counts() const {
-    auto counts = detail::sized<punctual_counts>();
+  punctual_wakeup_counts counts() const {
+    auto counts = detail::sized<punctual_wakeup_counts>();
     detail::check(punctual_queue_counts(handle_.get(), &counts));
     return counts;
   }

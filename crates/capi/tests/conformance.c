@@ -26,7 +26,7 @@ _Static_assert(sizeof(punctual_tick) == 64, "ABI");
 _Static_assert(sizeof(punctual_slot_counts) == 56, "ABI");
 _Static_assert(sizeof(punctual_frame) == 40, "ABI");
 _Static_assert(sizeof(punctual_frame_end) == 48, "ABI");
-_Static_assert(sizeof(punctual_counts) == 40, "ABI");
+_Static_assert(sizeof(punctual_wakeup_counts) == 40, "ABI");
 _Static_assert(offsetof(punctual_tick, naps) == 56, "ABI");
 _Static_assert(offsetof(punctual_outcome, naps) == 32, "ABI");
 #endif
@@ -207,7 +207,7 @@ static const char *queued(char **times, int count, int cancels, int wakes) {
   } else {
     uint64_t served = 0;
     check(punctual_queue_advance(queue, 100, &served) == 0, "advance");
-    punctual_counts counts = PUNCTUAL_INIT(counts);
+    punctual_wakeup_counts counts = PUNCTUAL_INIT(counts);
     check(punctual_queue_counts(queue, &counts) == 0 && counts.served == served, "counts");
   }
   punctual_queue_free(queue);
@@ -287,9 +287,9 @@ static const char *nulls(void) {
   punctual_frames_new_at_end(hz, NULL, &frames);
   punctual_queue_new(&queue);
   punctual_cancel_new(&cancel);
-  punctual_slot_counts counts = PUNCTUAL_INIT(counts);
+  punctual_slot_counts slots = PUNCTUAL_INIT(slots);
   punctual_statistics seen = PUNCTUAL_INIT(seen);
-  punctual_counts counts = PUNCTUAL_INIT(counts);
+  punctual_wakeup_counts counts = PUNCTUAL_INIT(counts);
   uint64_t number;
   uint32_t flag;
   char text[8];
@@ -323,7 +323,7 @@ static const char *nulls(void) {
       punctual_ticker_set_period(NULL, hz),
       punctual_ticker_nudge_ns(NULL, 0),
       punctual_ticker_reset_at_ns(NULL, 0),
-      punctual_ticker_counts(NULL, &counts),
+      punctual_ticker_counts(NULL, &slots),
       punctual_ticker_counts(ticker, NULL),
       punctual_ticker_statistics(NULL, &seen),
       punctual_ticker_statistics(ticker, NULL),
@@ -334,7 +334,7 @@ static const char *nulls(void) {
       punctual_frames_set_period(NULL, hz),
       punctual_frames_nudge_ns(NULL, 0),
       punctual_frames_reset_at_ns(NULL, 0),
-      punctual_frames_counts(NULL, &counts),
+      punctual_frames_counts(NULL, &slots),
       punctual_frames_counts(frames, NULL),
       punctual_frames_statistics(NULL, &seen),
       punctual_frames_statistics(frames, NULL),
