@@ -4,7 +4,7 @@ use punctual_core::strategies;
 /// usually end, their cost, and the distribution of overshoots.
 ///
 /// With the feature `serde` it can be kept in a file. It is of use on the same
-/// machine under the same settings. What no longer holds is unlearned within
+/// machine under the same settings. A waiter unlearns outdated knowledge within
 /// about 50 waits.
 ///
 /// # Examples

@@ -207,7 +207,7 @@ fn subject(args: &BenchArgs, name: &str, defaults: Defaults) -> Result<Subject> 
     if !is_modelled && host::peers().any(|peer| peer == name) {
         return Ok(Subject::Peer(name.to_owned()));
     }
-    promisable(name)?;
+    possible_target(name)?;
     StrategySpec::parse(name, defaults)
         .map(Subject::Strategy)
         .map_err(|why| {
@@ -222,7 +222,7 @@ fn subject(args: &BenchArgs, name: &str, defaults: Defaults) -> Result<Subject> 
 
 /// Refuses a share in per cent that no target can have, in the words of the user: the
 /// library's own range is a fraction.
-fn promisable(name: &str) -> Result<()> {
+fn possible_target(name: &str) -> Result<()> {
     for parameter in name.split(':').skip(1) {
         let Some((key, value)) = parameter.split_once('=') else {
             continue;
