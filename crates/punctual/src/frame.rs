@@ -321,6 +321,18 @@ impl FramePacer {
 }
 
 /// A frame that has begun.
+///
+/// # Examples
+///
+/// ```
+/// use punctual::{FramePacer, Period};
+///
+/// let mut pacer = FramePacer::late(Period::hz(500)?);
+/// let frame = pacer.begin();
+/// println!("frame {} is shown {:?} after its work began", frame.number(), frame.target() - frame.begun());
+/// pacer.end();
+/// # Ok::<(), punctual::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     number: u64,
@@ -359,6 +371,20 @@ impl Frame {
 }
 
 /// The end of a frame.
+///
+/// # Examples
+///
+/// ```
+/// use punctual::{FramePacer, Period};
+///
+/// let mut pacer = FramePacer::at_end(Period::hz(500)?);
+/// for _ in 0..3 {
+///     pacer.begin();
+///     let end = pacer.end();
+///     println!("{:?} of work, {:?} since the last frame", end.work(), end.frame_time());
+/// }
+/// # Ok::<(), punctual::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameEnd {
     work: Duration,

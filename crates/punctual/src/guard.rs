@@ -45,6 +45,19 @@ use crate::error::Error;
 ///
 /// Guards count: the process asks for the shortest interval that any of its
 /// guards holds, and the next shortest takes over when that one goes.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual::guard::TimerResolution;
+///
+/// match TimerResolution::hold(Duration::from_millis(1)) {
+///     Ok(held) => println!("{:?} asked, {:?} granted", held.asked(), held.granted()?),
+///     Err(refused) => println!("{refused}"), // on systems other than Windows
+/// }
+/// # Ok::<(), punctual::Error>(())
+/// ```
 #[derive(Debug)]
 #[must_use = "the request ends when the guard is dropped"]
 pub struct TimerResolution(resolution::Guard);
@@ -99,6 +112,17 @@ impl TimerResolution {
 ///
 /// Guards count: with the last one that goes, the process is back at what it
 /// said before the first.
+///
+/// # Examples
+///
+/// ```
+/// use punctual::guard::HonouredRequests;
+///
+/// let held = HonouredRequests::hold();
+/// if cfg!(not(windows)) {
+///     assert!(held.unwrap_err().is_unsupported());
+/// }
+/// ```
 #[derive(Debug)]
 #[must_use = "what the process said before is restored when the guard is dropped"]
 pub struct HonouredRequests {
@@ -152,6 +176,18 @@ impl Holders {
 
 /// A timer slack for this thread: how much later than asked Linux may end its
 /// sleeps and timeouts.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual::guard::TimerSlack;
+///
+/// match TimerSlack::hold(Duration::from_micros(1)) {
+///     Ok(held) => println!("sleeps end up to {:?} late until it is dropped", held.granted()),
+///     Err(refused) => println!("{refused}"), // on systems other than Linux
+/// }
+/// ```
 #[derive(Debug)]
 #[must_use = "the slack is restored when the guard is dropped"]
 pub struct TimerSlack(slack::Guard);
@@ -178,6 +214,18 @@ impl TimerSlack {
 
 /// A limit for how long the CPUs of a Linux computer may take to leave their
 /// idle states.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual::guard::WakeupLatency;
+///
+/// match WakeupLatency::hold(Duration::from_micros(20)) {
+///     Ok(_held) => {} // measure, or play
+///     Err(refused) => assert!(refused.is_permission() || refused.is_unsupported()),
+/// }
+/// ```
 #[derive(Debug)]
 #[must_use = "the limit ends when the guard is dropped"]
 pub struct WakeupLatency {
@@ -251,6 +299,19 @@ impl fmt::Display for Priority {
 }
 
 /// A priority for this thread.
+///
+/// # Examples
+///
+/// ```
+/// use punctual::guard::{Priority, ThreadPriority};
+///
+/// std::thread::spawn(|| {
+///     let held = ThreadPriority::hold(Priority::Background);
+///     if let Err(refused) = held {
+///         println!("{refused}"); // on Linux without the right to raise it again
+///     }
+/// });
+/// ```
 #[derive(Debug)]
 #[must_use = "the priority is restored when the guard is dropped"]
 pub struct ThreadPriority {

@@ -56,6 +56,8 @@
 //! Deadlines follow [`Instant`], whose clock stops on Linux and macOS while the machine is
 //! suspended, and runs on Windows.
 
+#![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
+
 mod budget;
 mod builder;
 mod cancel;

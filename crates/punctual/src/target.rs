@@ -77,6 +77,22 @@ impl Target {
 }
 
 /// How well a waiter meets its [`Target`].
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual::{Target, Waiter};
+///
+/// let target = Target::spinning(0.05);
+/// let mut waiter = Waiter::builder().target(target).build()?;
+/// for _ in 0..20 {
+///     waiter.sleep(Duration::from_micros(200));
+/// }
+/// let status = waiter.target_status().expect("it has a target");
+/// println!("{:.1} % of the time spun", 100.0 * status.spun_share);
+/// # Ok::<(), punctual::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TargetStatus {
@@ -94,6 +110,19 @@ pub struct TargetStatus {
 }
 
 /// The limit that decides how much a waiter spins.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual::{LimitedBy, Target, Waiter};
+///
+/// let target = Target::lateness(Duration::from_micros(50), 0.01);
+/// let waiter = Waiter::builder().target(target).build()?;
+/// let status = waiter.target_status().expect("it has a target");
+/// assert_eq!(status.limited_by, LimitedBy::Learning); // it has not waited yet
+/// # Ok::<(), punctual::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LimitedBy {
@@ -110,6 +139,24 @@ pub enum LimitedBy {
 }
 
 /// The lateness and the cost of waits with weights of one order of magnitude.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual::{Target, Waiter};
+///
+/// let target = Target::spinning(0.05);
+/// let mut waiter = Waiter::builder().target(target).build()?;
+/// for _ in 0..20 {
+///     waiter.sleep(Duration::from_micros(200));
+/// }
+/// let status = waiter.target_status().expect("it has a target");
+/// for tradeoff in &status.tradeoffs {
+///     println!("weight {}: {:.1} % spun", tradeoff.late_weight, 100.0 * tradeoff.spun_share);
+/// }
+/// # Ok::<(), punctual::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Tradeoff {

@@ -40,6 +40,18 @@ pub fn interval(period: Period) -> Ticker {
 }
 
 /// A [`Ticker`] whose first tick is due at `start`, however far away that is.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use punctual::{Period, interval_at};
+///
+/// let start = Instant::now() + Duration::from_millis(2);
+/// let tick = interval_at(start, Period::hz(1_000)?).tick();
+/// assert_eq!(tick.scheduled(), start);
+/// # Ok::<(), punctual::Error>(())
+/// ```
 pub fn interval_at(start: Instant, period: Period) -> Ticker {
     Ticker {
         schedule: Schedule::starting_at(BEGIN, period.0, MissedTickBehavior::Skip.core()),
@@ -314,6 +326,17 @@ impl Iterator for Ticker {
 }
 
 /// A slot of a [`Ticker`] or a [`Pacer`](crate::Pacer) and what became of it.
+///
+/// # Examples
+///
+/// ```
+/// use punctual::{Period, interval};
+///
+/// let tick = interval(Period::hz(1_000)?).tick();
+/// assert_eq!((tick.number(), tick.missed()), (0, 0));
+/// assert_eq!(tick.actual() - tick.scheduled(), tick.lateness());
+/// # Ok::<(), punctual::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tick {
     pub(crate) number: u64,

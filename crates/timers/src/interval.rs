@@ -53,6 +53,21 @@ pub fn interval_at(start: Instant, period: Period) -> Interval {
 /// # Accuracy
 ///
 /// That of [`Sleep`].
+///
+/// # Examples
+///
+/// ```
+/// use punctual::{MissedTickBehavior, Period};
+/// use punctual_timers::time;
+///
+/// # async fn task() {
+/// let mut interval = time::interval(Period::const_hz::<1_000>());
+/// assert_eq!(interval.missed_tick_behavior(), MissedTickBehavior::Skip);
+/// interval.tick().await;
+/// assert_eq!(interval.counts().ticks, 1);
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(task());
+/// ```
 #[derive(Debug)]
 pub struct Interval {
     ticker: Ticker,

@@ -67,6 +67,17 @@ const NONE: u32 = u32::MAX;
 /// timer: to cancel that does nothing.
 ///
 /// An old key can name a new timer only after 2^32 timers have used its place.
+///
+/// # Examples
+///
+/// ```
+/// use punctual_timers::{Time, TimerQueue};
+///
+/// let mut queue = TimerQueue::new();
+/// let key = queue.insert(Time::from_ns(10), "late");
+/// assert_eq!(queue.cancel(key), Some("late"));
+/// assert_eq!(queue.cancel(key), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     slot: u32,
@@ -89,6 +100,17 @@ impl Key {
 }
 
 /// A timer that is served.
+///
+/// # Examples
+///
+/// ```
+/// use punctual_timers::{Time, TimerQueue};
+///
+/// let mut queue = TimerQueue::new();
+/// queue.insert(Time::from_ns(10), "due");
+/// let fired = queue.pop(Time::from_ns(10)).unwrap();
+/// assert_eq!((fired.value, fired.window.earliest()), ("due", Time::from_ns(10)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fired<T> {
@@ -101,6 +123,18 @@ pub struct Fired<T> {
 }
 
 /// How often a queue was woken, and how often it had to be.
+///
+/// # Examples
+///
+/// ```
+/// use punctual_timers::{Time, TimerQueue};
+///
+/// let mut queue = TimerQueue::new();
+/// queue.insert(Time::from_ns(10), ());
+/// queue.insert(Time::from_ns(10), ());
+/// queue.advance(Time::from_ns(10)).count();
+/// assert_eq!((queue.counts().served, queue.counts().fewest), (2, 1));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WakeupCounts {
@@ -325,6 +359,18 @@ impl<T> fmt::Debug for TimerQueue<T> {
 }
 
 /// Serves the timers whose window has opened; see [`TimerQueue::advance`].
+///
+/// # Examples
+///
+/// ```
+/// use punctual_timers::{Time, TimerQueue};
+///
+/// let mut queue = TimerQueue::new();
+/// queue.insert(Time::from_ns(20), "second");
+/// queue.insert(Time::from_ns(10), "first");
+/// let values: Vec<_> = queue.advance(Time::from_ns(30)).map(|fired| fired.value).collect();
+/// assert_eq!(values, ["first", "second"]);
+/// ```
 #[derive(Debug)]
 #[must_use = "timers are served as the iterator is asked for them"]
 pub struct Advance<'q, T> {

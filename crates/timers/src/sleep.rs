@@ -106,6 +106,19 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// # Where there is no thread to be had
 ///
 /// The task is woken again and again until the deadline, which takes a CPU.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual_timers::time;
+///
+/// # async fn task() {
+/// let late = time::sleep(Duration::from_millis(1)).spin_at_most(Duration::ZERO).await;
+/// println!("{late:?} late, without a spin");
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(task());
+/// ```
 #[derive(Debug)]
 #[must_use = "nothing sleeps until it is awaited"]
 pub struct Sleep {

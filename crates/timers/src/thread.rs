@@ -314,6 +314,18 @@ impl fmt::Debug for Timers {
 }
 
 /// Builds [`Timers`].
+///
+/// # Examples
+///
+/// ```
+/// use punctual::{Budget, Waiter};
+/// use punctual_timers::Timers;
+///
+/// let napper = Waiter::builder().budget(Budget::NeverSpin).build()?;
+/// let timers = Timers::builder().waiter(napper).spawn()?;
+/// assert!(timers.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[must_use]
 pub struct TimersBuilder {

@@ -78,6 +78,19 @@ impl<F: Future> Future for Timeout<F> {
 }
 
 /// The time of a [`timeout`] was over before its future was ready.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual_timers::time;
+///
+/// # async fn task() {
+/// let silence = time::timeout(Duration::from_millis(1), std::future::pending::<()>()).await;
+/// assert_eq!(silence.unwrap_err().to_string(), "deadline has elapsed");
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(task());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elapsed(());
 
