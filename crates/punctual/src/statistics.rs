@@ -217,7 +217,10 @@ impl Statistics {
     /// The lateness in nanoseconds as an HdrHistogram with three digits and up to an
     /// hour, each as long as the longest of its bin. Feature `hdrhistogram`.
     #[cfg(feature = "hdrhistogram")]
-    #[expect(clippy::missing_panics_doc, reason = "three digits are always possible")]
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "three digits are always possible"
+    )]
     pub fn to_hdrhistogram(&self) -> hdrhistogram::Histogram<u64> {
         const HOUR_NS: u64 = 3_600_000_000_000;
         let mut histogram = hdrhistogram::Histogram::new_with_max(HOUR_NS, 3)

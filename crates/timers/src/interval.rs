@@ -32,6 +32,21 @@ pub fn interval(period: Period) -> Interval {
 }
 
 /// An [`Interval`] whose first tick is due at `start`.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use punctual::Period;
+/// use punctual_timers::time::interval_at;
+///
+/// # async fn task() {
+/// let start = Instant::now() + Duration::from_millis(1);
+/// let tick = interval_at(start, Period::const_hz::<1_000>()).tick().await;
+/// assert_eq!(tick.scheduled(), start);
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(task());
+/// ```
 pub fn interval_at(start: Instant, period: Period) -> Interval {
     // It only tells the ticker the time.
     let waiter = Waiter::builder().clock(TaskClock).build();

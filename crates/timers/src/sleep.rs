@@ -36,6 +36,20 @@ pub fn sleep(duration: Duration) -> Sleep {
 }
 
 /// Sleeps until `deadline`, under any async runtime. See [`Sleep`].
+///
+/// # Examples
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use punctual_timers::time::sleep_until;
+///
+/// # async fn task() {
+/// let deadline = Instant::now() + Duration::from_millis(1);
+/// sleep_until(deadline).await;
+/// assert!(Instant::now() >= deadline);
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(task());
+/// ```
 pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep {
         deadline,

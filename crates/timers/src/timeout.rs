@@ -41,6 +41,19 @@ pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoF
 ///
 /// # Errors
 /// As [`timeout`].
+///
+/// # Examples
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use punctual_timers::time::timeout_at;
+///
+/// # async fn task() {
+/// let deadline = Instant::now() + Duration::from_secs(60);
+/// assert_eq!(timeout_at(deadline, async { 42 }).await, Ok(42));
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(task());
+/// ```
 pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
     Timeout::new(sleep_until(deadline), future)
 }

@@ -14,6 +14,19 @@ use crate::turns::{Error, Turns};
 /// Its instants are those of `std`, and have nothing to do with what `Instant::now` shows:
 /// ask the clock, or the waiter.
 ///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual_virtual::Computer;
+///
+/// let clock = Computer::named("windows-7")?.clock();
+/// let start = clock.now();
+/// clock.sleep(Duration::from_millis(1));
+/// println!("it took {:?}", clock.now() - start);
+/// # Ok::<(), punctual_virtual::Error>(())
+/// ```
+///
 /// # Panics
 /// All calls that take virtual time panic if time cannot pass. Examples are a call on a thread
 /// that the computer did not start, and threads that all wait for each other's end. Another is a
