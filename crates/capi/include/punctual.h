@@ -106,7 +106,7 @@ typedef enum punctual_missed {
    */
   PUNCTUAL_MISSED_BURST = 1,
   /**
-   * As `Burst`, but at most `burst` are owed; older ones are missed.
+   * As `PUNCTUAL_MISSED_BURST`, but at most `burst` are owed; older ones are missed.
    */
   PUNCTUAL_MISSED_BURST_OF = 2,
   /**

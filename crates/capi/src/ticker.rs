@@ -63,7 +63,7 @@ pub enum punctual_missed {
     Skip = 0,
     /// They are owed: the next ticks come at once.
     Burst = 1,
-    /// As `Burst`, but at most `burst` are owed; older ones are missed.
+    /// As `PUNCTUAL_MISSED_BURST`, but at most `burst` are owed; older ones are missed.
     BurstOf = 2,
     /// A tick that is a period or more late starts anew: the next comes a period after it.
     Delay = 3,

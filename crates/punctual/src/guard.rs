@@ -9,7 +9,7 @@
 //! use std::time::Duration;
 //! use punctual::guard::{TimerResolution, TimerSlack};
 //!
-//! // Windows, Linux; whichever this is not says that it is not.
+//! // The first is for Windows, the second for Linux; elsewhere they return an error.
 //! let resolution = TimerResolution::hold(Duration::from_millis(1));
 //! let slack = TimerSlack::hold(Duration::from_nanos(1));
 //! for refused in [resolution.as_ref().err(), slack.as_ref().err()].into_iter().flatten() {
@@ -17,18 +17,17 @@
 //! }
 //! ```
 //!
-//! | guard | where | whom it concerns | privilege |
+//! | guard | where | applies to | privilege |
 //! |---|---|---|---|
-//! | [`TimerResolution`] | Windows | this process, since Windows 10 2004; everybody before | none |
+//! | [`TimerResolution`] | Windows | this process, since Windows 10 2004; all processes before | none |
 //! | [`HonouredRequests`] | Windows 11 | this process | none |
 //! | [`TimerSlack`] | Linux | this thread, and those it starts meanwhile | none |
 //! | [`WakeupLatency`] | Linux | the whole computer | root |
 //! | [`ThreadPriority`] | Linux, Windows, macOS | this thread | on Linux, to raise it again too |
 //!
-//! The precision that they buy costs power for as long as they are held. Of several
-//! [`TimerSlack`]s of a thread the last made rules, in whichever order they go;
-//! [`ThreadPriority`] brings back what it found, so there the last made is to go
-//! first.
+//! Their precision costs power for as long as they are held. Of several
+//! [`TimerSlack`]s of a thread the newest applies; the order in which they are dropped does not
+//! matter. A [`ThreadPriority`] restores the priority that it found, so drop the newest first.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -66,8 +65,9 @@ impl TimerResolution {
     /// Asks for `interval`, or less.
     ///
     /// # Errors
-    /// Unsupported but on Windows. Range, naming it, when the interval is none
-    /// that this computer has.
+    /// [`is_unsupported`](Error::is_unsupported) on systems other than Windows.
+    /// [`is_range`](Error::is_range) if this computer does not have the interval; the message
+    /// names it.
     ///
     /// # Platform notes
     /// Up to Windows 10 1909 the shortest request of any process rules every process. Since 2004 a
@@ -97,8 +97,8 @@ impl TimerResolution {
         self.0.asked().into()
     }
 
-    /// The interval in force now, as the OS states it: that of the shortest
-    /// request of anybody, as the hardware rounds it.
+    /// Returns the interval in force now, as the OS states it: the shortest request of all
+    /// processes, as the hardware rounds it.
     ///
     /// # Errors
     /// The OS does not answer.
@@ -131,10 +131,10 @@ pub struct HonouredRequests {
 }
 
 impl HonouredRequests {
-    /// Says so for this process.
+    /// Makes Windows 11 honour the timer requests of this process while it is hidden.
     ///
     /// # Errors
-    /// Unsupported before Windows 11 and on other systems.
+    /// [`is_unsupported`](Error::is_unsupported) before Windows 11 and on other systems.
     pub fn hold() -> Result<Self, Error> {
         let mut holders = Holders::of_process();
         if holders.count == 0 {
@@ -197,8 +197,9 @@ impl TimerSlack {
     /// is 50 us, the least 1 ns.
     ///
     /// # Errors
-    /// Unsupported but on Linux. Range for zero, and for more than Linux gives back: 292
-    /// years, on 32-bit processors 2.1 s.
+    /// [`is_unsupported`](Error::is_unsupported) on systems other than Linux.
+    /// [`is_range`](Error::is_range) for zero, and for more than 292 years, on 32-bit processors
+    /// 2.1 s: Linux does not give back more.
     ///
     /// # Platform notes
     /// Linux ignores it for threads under a real-time policy, which have none.
@@ -237,9 +238,10 @@ impl WakeupLatency {
     /// shallowest, at full power. Of several limits the strictest rules.
     ///
     /// # Errors
-    /// Unsupported but on Linux. Permission, for who may not open
-    /// `/dev/cpu_dma_latency`: usually root alone. Range for limits of over half
-    /// an hour.
+    /// [`is_unsupported`](Error::is_unsupported) on systems other than Linux.
+    /// [`is_permission`](Error::is_permission) if this process may not open
+    /// `/dev/cpu_dma_latency`; usually only root may. [`is_range`](Error::is_range) for limits of
+    /// more than half an hour.
     pub fn hold(limit: Duration) -> Result<Self, Error> {
         latency::hold(Nanos::from(limit))
             .map(|_guard| Self { _guard })
@@ -325,10 +327,10 @@ impl ThreadPriority {
     /// its CPU meanwhile.
     ///
     /// # Errors
-    /// Permission, on Linux without root or a limit (`ulimit -e`, `-r`) that allows it. That holds
-    /// for raising a priority, and also for lowering one, because that could not be undone.
-    /// Unsupported where the OS has no such setting. [`Priority::RealTime`] is unsupported on
-    /// macOS, which has no way back.
+    /// [`is_permission`](Error::is_permission) on Linux without root or a limit (`ulimit -e`, `-r`)
+    /// that allows it. That holds for raising a priority, and also for lowering one, because that
+    /// could not be undone. [`is_unsupported`](Error::is_unsupported) where the OS has no such
+    /// setting, and for [`Priority::RealTime`] on macOS, which has no way back.
     pub fn hold(priority: Priority) -> Result<Self, Error> {
         priority::hold(priority.core())
             .map(|_guard| Self { _guard })
