@@ -42,7 +42,7 @@ impl Subject {
     /// Whether there was a timer.
     async fn sleep_until(self, deadline: Instant) -> bool {
         match self {
-            Self::Punctual => drop(punctual_timers::sleep_until(deadline).await),
+            Self::Punctual => drop(punctual_timers::time::sleep_until(deadline).await),
             Self::Tokio => tokio::time::sleep_until(deadline.into()).await,
             Self::Timerd => match tokio_timerd::Delay::new(deadline) {
                 Ok(delay) => return delay.await.is_ok(),

@@ -11,7 +11,7 @@ fn past_deadline(c: &mut Criterion) {
     let mut group = c.benchmark_group("past_deadline");
     group.bench_function("one_clock_read", |b| b.iter(|| black_box(Instant::now())));
     let past = Instant::now();
-    for strategy in [Strategy::default(), punctual::article::precise(1.0)] {
+    for strategy in [Strategy::default(), "precise:x=1".parse().unwrap()] {
         let mut waiter = Waiter::builder()
             .strategy(strategy.clone())
             .build()
@@ -30,7 +30,7 @@ fn past_deadline(c: &mut Criterion) {
         MissedTickBehavior::Burst,
         MissedTickBehavior::BurstOf(1 << 31),
     ] {
-        let mut ticker = interval_at(long_ago, video).missed_tick_behavior(behavior);
+        let mut ticker = interval_at(long_ago, video).with_missed_tick_behavior(behavior);
         group.bench_function(format!("Ticker::tick, {behavior:?}"), |b| {
             b.iter(|| black_box(ticker.tick()))
         });

@@ -58,7 +58,7 @@ impl Subject {
 
     async fn sleep_until(self, deadline: Instant) {
         match self {
-            Self::Punctual => drop(punctual_timers::sleep_until(deadline).await),
+            Self::Punctual => drop(punctual_timers::time::sleep_until(deadline).await),
             Self::Tokio => tokio::time::sleep_until(deadline.into()).await,
             Self::Timerd => {
                 let delay = tokio_timerd::Delay::new(deadline);

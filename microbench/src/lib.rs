@@ -5,7 +5,7 @@ pub mod locks;
 
 use punctual_core::strategies::AnyStrategy;
 use punctual_core::{
-    Carrier, Clock, Event, Goal, Limit, Method, Nanos, Outcome, Reason, Strategy, StrategySpec,
+    Clock, Driver, Event, Goal, Limit, Method, Nanos, Outcome, Reason, Strategy, StrategySpec,
     Tick, drive,
 };
 
@@ -118,7 +118,7 @@ impl Timeless {
     }
 }
 
-impl Carrier<NoTime> for Timeless {
+impl Driver<NoTime> for Timeless {
     fn now(&mut self) -> Tick<NoTime> {
         self.now
     }

@@ -44,7 +44,7 @@ fn past_deadline(what: &str, count: &str) -> Option<ExitCode> {
     punctual::sleep_until(past);
     // Of a period so short all slots are over.
     let shortest = Period::hz(1_000_000_000).ok()?;
-    let mut ticker = interval(shortest).missed_tick_behavior(MissedTickBehavior::Burst);
+    let mut ticker = interval(shortest).with_missed_tick_behavior(MissedTickBehavior::Burst);
     let mut pacer = Pacer::new(shortest).poisson(1);
     for _ in 0..count {
         match what {

@@ -27,7 +27,7 @@ mod native {
     #[pymodule_export]
     use super::queue::{TimerQueue, TimerThread};
     #[pymodule_export]
-    use super::rate::{Books, Rate, Tick};
+    use super::rate::{Rate, SlotCounts, Tick};
     #[pymodule_export]
     use super::runs::check_run;
     #[pymodule_export]

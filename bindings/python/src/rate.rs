@@ -97,7 +97,7 @@ impl Tick {
 /// A count of all slots of a rate: `due` equals `ticks`, `missed` and `owed` together.
 #[pyclass(frozen, get_all, eq, hash, module = "punctual_time")]
 #[derive(PartialEq, Eq, Hash)]
-pub(crate) struct Books {
+pub(crate) struct SlotCounts {
     /// The slots that were due until the last tick or change.
     due: u64,
     /// The slots that had a tick.
@@ -113,7 +113,7 @@ pub(crate) struct Books {
 }
 
 #[pymethods]
-impl Books {
+impl SlotCounts {
     fn __reduce__(&self, py: Python<'_>) -> Reduced<(u64, u64, u64, u64, u64, i64)> {
         let fields = (
             self.due,
@@ -140,7 +140,7 @@ impl Books {
 
     fn __repr__(&self) -> String {
         format!(
-            "Books(due={}, ticks={}, missed={}, owed={})",
+            "SlotCounts(due={}, ticks={}, missed={}, owed={})",
             self.due, self.ticks, self.missed, self.owed
         )
     }
@@ -172,7 +172,7 @@ impl Rate {
             None => Pacer::new(period),
             Some(start) => Pacer::starting_at(ns::instant(start), period),
         };
-        let mut pacer = pacer.missed_tick_behavior(behavior(missed)?);
+        let mut pacer = pacer.with_missed_tick_behavior(behavior(missed)?);
         if let Some(seed) = poisson_seed {
             pacer = pacer.poisson(seed);
         }
@@ -240,15 +240,15 @@ impl Rate {
         Ok((&self.0.hold()?.seen.statistics).into())
     }
 
-    fn books(&self) -> PyResult<Books> {
-        let books = self.0.hold()?.pacer.books();
-        Ok(Books {
-            due: books.due,
-            ticks: books.ticks,
-            missed: books.missed,
-            owed: books.owed,
-            shifts: books.shifts,
-            shift_ns: books.shift_ns,
+    fn counts(&self) -> PyResult<SlotCounts> {
+        let counts = self.0.hold()?.pacer.counts();
+        Ok(SlotCounts {
+            due: counts.due,
+            ticks: counts.ticks,
+            missed: counts.missed,
+            owed: counts.owed,
+            shifts: counts.shifts,
+            shift_ns: counts.shift_ns,
         })
     }
 }

@@ -154,7 +154,7 @@ impl Statistics {
     fn rows(&self) -> [(&'static str, u64); 13] {
         [
             ("waits", self.waits()),
-            ("past", self.past()),
+            ("already_late", self.already_late()),
             ("missed", self.missed()),
             ("naps", self.naps()),
             ("slept_ns", self.slept_ns()),
@@ -185,8 +185,8 @@ impl Statistics {
 
     /// The number of those whose deadline had passed when they began.
     #[getter]
-    fn past(&self) -> u64 {
-        self.0.past()
+    fn already_late(&self) -> u64 {
+        self.0.already_late()
     }
 
     /// The number of slots that never got a tick.
@@ -483,7 +483,7 @@ impl Seen {
                 false => &mut self.waiter,
             };
             let waited = py.detach(|| match cancel {
-                Some(cancel) => waiter.wait_until(piece, &cancel.0).map(Ok),
+                Some(cancel) => waiter.sleep_until_or(piece, &cancel.0).map(Ok),
                 None => Ok(waiter.sleep_until_interruptible(piece)),
             });
             match waited.map_err(|why| Cancelled::new_err(why.to_string()))? {

@@ -65,8 +65,8 @@ def rate(hz: str) -> str:
 def missed(behavior: str, behind: str) -> str:
     ticker = pt.Rate(100, behavior, start_ns=pt.now_ns() - round(float(behind) * 1e7))
     tick = ticker.sleep()
-    books = ticker.books()
-    assert books.due == books.ticks + books.missed + books.owed
+    counts = ticker.counts()
+    assert counts.due == counts.ticks + counts.missed + counts.owed
     return str(tick.missed)
 
 

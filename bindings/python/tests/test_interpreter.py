@@ -143,7 +143,7 @@ def test_a_handler_that_uses_what_it_interrupts_is_told_so() -> None:
     for wait, use in (
         (lambda: waiter.sleep(3600), waiter.statistics),
         (lambda: waiter.sleep(3600), lambda: waiter.sleep(0)),
-        (rate.sleep, rate.books),
+        (rate.sleep, rate.counts),
     ):
         # A signal before the wait raises nothing; the timer sends more.
         before = signal.signal(signal.SIGALRM, lambda *_: use() and None)
@@ -314,8 +314,8 @@ def test_a_task_that_is_cancelled_and_a_rate() -> None:
             ticks.append(tick)
             if len(ticks) == 5:
                 break
-        books = rate.books()
-        assert books.due == books.ticks + books.missed + books.owed
+        counts = rate.counts()
+        assert counts.due == counts.ticks + counts.missed + counts.owed
         assert rate.statistics().waits == 5 and rate.remaining() >= 0
 
     asyncio.run(main())
@@ -624,7 +624,7 @@ def test_statistics_of_worker_processes_come_back_and_add_up() -> None:
 def test_a_pickle_is_the_same_again() -> None:
     rate = pt.Rate(1000, start_ns=pt.now_ns() - 10**8)
     tick = rate.sleep()
-    for one in (waited(0.5, 1.5), pt.Statistics(), tick, tick.outcome, rate.books(), pt.sleep(0)):
+    for one in (waited(0.5, 1.5), pt.Statistics(), tick, tick.outcome, rate.counts(), pt.sleep(0)):
         for again in [copy.copy(one), copy.deepcopy(one)] + [
             pickle.loads(pickle.dumps(one, protocol)) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
         ]:

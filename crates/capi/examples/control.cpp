@@ -20,9 +20,9 @@ int main(int count, char** arguments) {
   }
 
   const auto seen = ticker.statistics();
-  const auto books = ticker.books();
+  const auto counts = ticker.counts();
   std::printf("%llu ticks, %llu missed; late by %.1f us at p50, %.1f us at p99\n",
-              static_cast<unsigned long long>(books.ticks),
-              static_cast<unsigned long long>(books.missed), seen.p50_ns / 1e3, seen.p99_ns / 1e3);
-  return books.due == books.ticks + books.missed + books.owed ? 0 : 1;
+              static_cast<unsigned long long>(counts.ticks),
+              static_cast<unsigned long long>(counts.missed), seen.p50_ns / 1e3, seen.p99_ns / 1e3);
+  return counts.due == counts.ticks + counts.missed + counts.owed ? 0 : 1;
 }

@@ -1,5 +1,5 @@
 // Sends datagrams to itself at a constant rate: sender [RATE] [SECONDS]. Those that are due
-// together go together, and none is forgotten: a sender that was late is told so by its books.
+// together go together, and none is forgotten: a sender that was late is told so by its counts.
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
@@ -38,9 +38,9 @@ int main(int count, char** arguments) {
   }
   close(to);
 
-  const auto books = pacer.books();
+  const auto counts = pacer.counts();
   std::printf("%llu datagrams in %llu batches, %llu missed\n",
               static_cast<unsigned long long>(sent), static_cast<unsigned long long>(calls),
-              static_cast<unsigned long long>(books.missed));
-  return books.missed == 0 ? 0 : 1;
+              static_cast<unsigned long long>(counts.missed));
+  return counts.missed == 0 ? 0 : 1;
 }

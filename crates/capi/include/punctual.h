@@ -106,7 +106,7 @@ typedef enum punctual_missed {
    */
   PUNCTUAL_MISSED_BURST = 1,
   /**
-   * As `Burst`, but at most `burst` are owed; older ones are missed.
+   * As `PUNCTUAL_MISSED_BURST`, but at most `burst` are owed; older ones are missed.
    */
   PUNCTUAL_MISSED_BURST_OF = 2,
   /**
@@ -272,9 +272,9 @@ typedef struct punctual_frame_end {
 /**
  * The counts of all slots: `due` is the sum of `ticks`, `missed` and `owed`.
  */
-typedef struct punctual_books {
+typedef struct punctual_slot_counts {
   /**
-   * `sizeof(punctual_books)`, set by the caller.
+   * `sizeof(punctual_slot_counts)`, set by the caller.
    */
   size_t size;
   /**
@@ -301,7 +301,7 @@ typedef struct punctual_books {
    * By how much that moved the next slot, in all; negative is earlier.
    */
   int64_t shift_ns;
-} punctual_books;
+} punctual_slot_counts;
 
 /**
  * Statistics of many waits.
@@ -318,7 +318,7 @@ typedef struct punctual_statistics {
   /**
    * Waits whose deadline had passed when they began.
    */
-  uint64_t past;
+  uint64_t already_late;
   /**
    * Slots without a wait.
    */
@@ -374,9 +374,9 @@ typedef void (*punctual_callback)(void *user, uint64_t key, uint64_t earliest_ns
 /**
  * How often a queue was woken.
  */
-typedef struct punctual_counts {
+typedef struct punctual_wakeup_counts {
   /**
-   * `sizeof(punctual_counts)`, set by the caller.
+   * `sizeof(punctual_wakeup_counts)`, set by the caller.
    */
   size_t size;
   /**
@@ -395,7 +395,7 @@ typedef struct punctual_counts {
    * The fewest that could have served the same timers, each in its window.
    */
   uint64_t fewest;
-} punctual_counts;
+} punctual_wakeup_counts;
 
 /**
  * How a ticker ticks. Zeroes except for `size` are the default.
@@ -601,8 +601,8 @@ enum punctual_result punctual_frames_reset_at_ns(struct punctual_frames *frames,
  *
  * One thread at a time.
  */
-enum punctual_result punctual_frames_books(const struct punctual_frames *frames,
-                                           struct punctual_books *books);
+enum punctual_result punctual_frames_counts(const struct punctual_frames *frames,
+                                            struct punctual_slot_counts *counts);
 
 /**
  * Statistics of its waits; zeroes unless its options keep statistics.
@@ -737,7 +737,7 @@ enum punctual_result punctual_queue_advance(struct punctual_queue *queue,
  * One thread at a time; callbacks of the queue too.
  */
 enum punctual_result punctual_queue_counts(const struct punctual_queue *queue,
-                                           struct punctual_counts *counts);
+                                           struct punctual_wakeup_counts *counts);
 
 /**
  * The meaning of a result in a few words of English; never freed.
@@ -852,8 +852,8 @@ enum punctual_result punctual_ticker_reset_at_ns(struct punctual_ticker *ticker,
  *
  * One thread at a time.
  */
-enum punctual_result punctual_ticker_books(const struct punctual_ticker *ticker,
-                                           struct punctual_books *books);
+enum punctual_result punctual_ticker_counts(const struct punctual_ticker *ticker,
+                                            struct punctual_slot_counts *counts);
 
 /**
  * Statistics of its waits; zeroes unless the options of its waiter keep statistics.

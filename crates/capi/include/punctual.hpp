@@ -397,10 +397,10 @@ class Ticker {
   void reset_at(TimePoint at) {
     detail::check(punctual_ticker_reset_at_ns(handle_.get(), detail::as_ns(at)));
   }
-  punctual_books books() const {
-    auto books = detail::sized<punctual_books>();
-    detail::check(punctual_ticker_books(handle_.get(), &books));
-    return books;
+  punctual_slot_counts counts() const {
+    auto counts = detail::sized<punctual_slot_counts>();
+    detail::check(punctual_ticker_counts(handle_.get(), &counts));
+    return counts;
   }
   Statistics statistics() const {
     auto seen = detail::sized<Statistics>();
@@ -484,10 +484,10 @@ class Frames {
   void reset_at(TimePoint at) {
     detail::check(punctual_frames_reset_at_ns(handle_.get(), detail::as_ns(at)));
   }
-  punctual_books books() const {
-    auto books = detail::sized<punctual_books>();
-    detail::check(punctual_frames_books(handle_.get(), &books));
-    return books;
+  punctual_slot_counts counts() const {
+    auto counts = detail::sized<punctual_slot_counts>();
+    detail::check(punctual_frames_counts(handle_.get(), &counts));
+    return counts;
   }
   Statistics statistics() const {
     auto seen = detail::sized<Statistics>();
@@ -560,8 +560,8 @@ class Queue {
     if (auto thrown = std::exchange(state_->thrown, nullptr)) std::rethrow_exception(thrown);
     return served;
   }
-  punctual_counts counts() const {
-    auto counts = detail::sized<punctual_counts>();
+  punctual_wakeup_counts counts() const {
+    auto counts = detail::sized<punctual_wakeup_counts>();
     detail::check(punctual_queue_counts(handle_.get(), &counts));
     return counts;
   }

@@ -7,7 +7,7 @@ use punctual::{Cancel, Frame, FrameEnd, FramePacer, ns};
 
 use crate::pointer::{self, Growing, Held, Out, shared, told_sized};
 use crate::result::{called, punctual_result};
-use crate::ticker::{punctual_books, punctual_period};
+use crate::ticker::{punctual_period, punctual_slot_counts};
 use crate::waiter::{
     as_ns, punctual_cancel, punctual_statistics, punctual_waiter_options, wait, waiter,
 };
@@ -122,9 +122,9 @@ unsafe fn new(
     make: impl FnOnce(punctual::Period) -> FramePacer,
 ) -> punctual_result {
     called(|| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's obligation.
         let out = unsafe { Out::of(frames_out) }?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's obligation.
         let waiter = unsafe { waiter(options) }?;
         out.give(punctual_frames(Held::new(
             make(period.period()?).waiter(waiter),
@@ -234,12 +234,16 @@ pub unsafe extern "C" fn punctual_frames_reset_at_ns(
 ///
 /// One thread at a time.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn punctual_frames_books(
+pub unsafe extern "C" fn punctual_frames_counts(
     frames: *const punctual_frames,
-    books: *mut punctual_books,
+    counts: *mut punctual_slot_counts,
 ) -> punctual_result {
     // SAFETY: as this header says.
-    unsafe { told_sized(frames, books, |frames| Ok(frames.0.hold()?.books().into())) }
+    unsafe {
+        told_sized(frames, counts, |frames| {
+            Ok(frames.0.hold()?.counts().into())
+        })
+    }
 }
 
 /// Statistics of its waits; zeroes unless its options keep statistics.

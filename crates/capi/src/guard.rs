@@ -168,7 +168,7 @@ unsafe fn hold(
     hold: impl FnOnce() -> Result<Kind, Error>,
 ) -> punctual_result {
     called(|| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's obligation.
         let out = unsafe { Out::of(guard_out) }?;
         out.give(punctual_guard {
             kind: uncancelled(hold)?,

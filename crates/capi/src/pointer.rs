@@ -27,7 +27,7 @@ impl<T> Held<T> {
 /// # Safety
 /// Null, or to a `T` that is neither changed nor freed meanwhile.
 pub(crate) unsafe fn shared<'a, T>(pointer: *const T) -> Result<&'a T, punctual_result> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's obligation.
     unsafe { pointer.as_ref() }.ok_or(punctual_result::Null)
 }
 
@@ -63,7 +63,7 @@ impl<T> Out<*mut T> {
 /// Null, or a pointer from [`Out::give`] that is neither freed nor in use.
 pub(crate) unsafe fn free<T>(handle: *mut T) {
     if !handle.is_null() {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's obligation.
         drop(unsafe { Box::from_raw(handle) });
     }
 }
@@ -133,7 +133,7 @@ pub(crate) unsafe fn told<H, T>(
     say: impl FnOnce(&H) -> Result<T, punctual_result>,
 ) -> punctual_result {
     called(|| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's obligation.
         let (handle, out) = unsafe { (shared(handle)?, Out::of(place)?) };
         out.set(say(handle)?);
         Ok(())
@@ -150,7 +150,7 @@ pub(crate) unsafe fn told_sized<H, T: Growing>(
     say: impl FnOnce(&H) -> Result<T, punctual_result>,
 ) -> punctual_result {
     called(|| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's obligation.
         let (handle, out) = unsafe { (shared(handle)?, OutSized::of(place)?) };
         out.set(say(handle)?);
         Ok(())
@@ -199,7 +199,7 @@ pub(crate) unsafe fn text<'a>(pointer: *const c_char) -> Result<Option<&'a str>,
     if pointer.is_null() {
         return Ok(None);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's obligation.
     let text = unsafe { CStr::from_ptr(pointer) };
     text.to_str().map(Some).map_err(|_| punctual_result::Range)
 }

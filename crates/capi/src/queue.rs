@@ -148,8 +148,8 @@ pub unsafe extern "C" fn punctual_queue_advance(
 /// How often a queue was woken.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct punctual_counts {
-    /// `sizeof(punctual_counts)`, set by the caller.
+pub struct punctual_wakeup_counts {
+    /// `sizeof(punctual_wakeup_counts)`, set by the caller.
     pub size: usize,
     /// Timers that wait.
     pub waiting: u64,
@@ -162,7 +162,7 @@ pub struct punctual_counts {
 }
 
 // SAFETY: numbers only.
-unsafe impl Growing for punctual_counts {}
+unsafe impl Growing for punctual_wakeup_counts {}
 
 /// How often the queue was woken so far, and how often it had to be.
 ///
@@ -170,13 +170,13 @@ unsafe impl Growing for punctual_counts {}
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_queue_counts(
     queue: *const punctual_queue,
-    counts: *mut punctual_counts,
+    counts: *mut punctual_wakeup_counts,
 ) -> punctual_result {
     let counted = |queue: &punctual_queue| {
         let queue = queue.0.hold()?;
         let counts = queue.counts();
-        Ok(punctual_counts {
-            size: size_of::<punctual_counts>(),
+        Ok(punctual_wakeup_counts {
+            size: size_of::<punctual_wakeup_counts>(),
             waiting: queue.len() as u64,
             served: counts.served,
             wakes: counts.wakes,

@@ -63,7 +63,7 @@ pub enum punctual_missed {
     Skip = 0,
     /// They are owed: the next ticks come at once.
     Burst = 1,
-    /// As `Burst`, but at most `burst` are owed; older ones are missed.
+    /// As `PUNCTUAL_MISSED_BURST`, but at most `burst` are owed; older ones are missed.
     BurstOf = 2,
     /// A tick that is a period or more late starts anew: the next comes a period after it.
     Delay = 3,
@@ -174,7 +174,7 @@ pub unsafe extern "C" fn punctual_ticker_new(
             0 => Pacer::new(period),
             start => Pacer::starting_at(ns::instant(start), period),
         };
-        let mut pacer = pacer.missed_tick_behavior(options.behavior()?);
+        let mut pacer = pacer.with_missed_tick_behavior(options.behavior()?);
         if !options.waiter.is_null() {
             // SAFETY: as this header says.
             pacer = pacer.waiter(unsafe { waiter(options.waiter) }?);
@@ -377,8 +377,8 @@ pub unsafe extern "C" fn punctual_ticker_reset_at_ns(
 /// The counts of all slots: `due` is the sum of `ticks`, `missed` and `owed`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct punctual_books {
-    /// `sizeof(punctual_books)`, set by the caller.
+pub struct punctual_slot_counts {
+    /// `sizeof(punctual_slot_counts)`, set by the caller.
     pub size: usize,
     /// Slots that were due when the ticker was last looked at.
     pub due: u64,
@@ -395,18 +395,18 @@ pub struct punctual_books {
 }
 
 // SAFETY: numbers only.
-unsafe impl Growing for punctual_books {}
+unsafe impl Growing for punctual_slot_counts {}
 
-impl From<punctual::Books> for punctual_books {
-    fn from(books: punctual::Books) -> Self {
+impl From<punctual::SlotCounts> for punctual_slot_counts {
+    fn from(counts: punctual::SlotCounts) -> Self {
         Self {
             size: size_of::<Self>(),
-            due: books.due,
-            ticks: books.ticks,
-            missed: books.missed,
-            owed: books.owed,
-            shifts: books.shifts,
-            shift_ns: books.shift_ns,
+            due: counts.due,
+            ticks: counts.ticks,
+            missed: counts.missed,
+            owed: counts.owed,
+            shifts: counts.shifts,
+            shift_ns: counts.shift_ns,
         }
     }
 }
@@ -415,12 +415,16 @@ impl From<punctual::Books> for punctual_books {
 ///
 /// One thread at a time.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn punctual_ticker_books(
+pub unsafe extern "C" fn punctual_ticker_counts(
     ticker: *const punctual_ticker,
-    books: *mut punctual_books,
+    counts: *mut punctual_slot_counts,
 ) -> punctual_result {
     // SAFETY: as this header says.
-    unsafe { told_sized(ticker, books, |ticker| Ok(ticker.0.hold()?.books().into())) }
+    unsafe {
+        told_sized(ticker, counts, |ticker| {
+            Ok(ticker.0.hold()?.counts().into())
+        })
+    }
 }
 
 /// Statistics of its waits; zeroes unless the options of its waiter keep statistics.

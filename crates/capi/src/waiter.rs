@@ -124,12 +124,12 @@ impl From<punctual_result> for Refused {
 /// # Safety
 /// Null, or a structure as the header says, of which the text is one.
 unsafe fn try_waiter(options: *const punctual_waiter_options) -> Result<Waiter, Refused> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's obligation.
     let options = unsafe { pointer::read_sized(options) }?;
     if options.reserved != 0 {
         return Err(punctual_result::Range.into());
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's obligation.
     let strategy = unsafe { pointer::text(options.strategy) }?;
     let mut builder = Waiter::builder();
     if let Some(strategy) = strategy {
@@ -146,7 +146,7 @@ unsafe fn try_waiter(options: *const punctual_waiter_options) -> Result<Waiter, 
 pub(crate) unsafe fn waiter(
     options: *const punctual_waiter_options,
 ) -> Result<Waiter, punctual_result> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's obligation.
     unsafe { try_waiter(options) }.map_err(|Refused(result, _)| result)
 }
 
@@ -250,7 +250,7 @@ pub unsafe extern "C" fn punctual_waiter_sleep_until_ns(
     let until = |waiter: &punctual_waiter, cancel: Option<&Cancel>| {
         let mut waiter = waiter.0.hold()?;
         Ok(match cancel {
-            Some(cancel) => waiter.wait_until(deadline, cancel)?,
+            Some(cancel) => waiter.sleep_until_or(deadline, cancel)?,
             None => waiter.sleep_until(deadline),
         })
     };
@@ -290,9 +290,9 @@ pub(crate) unsafe fn wait<H, T: Growing, O: Into<T>>(
     wait: impl FnOnce(&H, Option<&Cancel>) -> Result<O, punctual_result>,
 ) -> punctual_result {
     called(|| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's obligation.
         let (handle, out) = unsafe { (shared(handle)?, OutSized::wanted(place)?) };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's obligation.
         let cancel = unsafe { cancel.as_ref() };
         let ended = wait(handle, cancel.map(|cancel| &cancel.0))?;
         if let Some(out) = out {
@@ -329,7 +329,7 @@ pub struct punctual_statistics {
     /// Waits that came to their end.
     pub waits: u64,
     /// Waits whose deadline had passed when they began.
-    pub past: u64,
+    pub already_late: u64,
     /// Slots without a wait.
     pub missed: u64,
     /// How often the thread slept.
@@ -363,7 +363,7 @@ impl From<Statistics> for punctual_statistics {
         Self {
             size: size_of::<Self>(),
             waits: seen.waits(),
-            past: seen.past(),
+            already_late: seen.already_late(),
             missed: seen.missed(),
             naps: seen.naps(),
             slept_ns: as_ns(seen.slept()),

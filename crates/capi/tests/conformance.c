@@ -23,10 +23,10 @@ _Static_assert(sizeof(punctual_statistics) == 112, "ABI");
 _Static_assert(sizeof(punctual_period) == 16, "ABI");
 _Static_assert(sizeof(punctual_ticker_options) == 48, "ABI");
 _Static_assert(sizeof(punctual_tick) == 64, "ABI");
-_Static_assert(sizeof(punctual_books) == 56, "ABI");
+_Static_assert(sizeof(punctual_slot_counts) == 56, "ABI");
 _Static_assert(sizeof(punctual_frame) == 40, "ABI");
 _Static_assert(sizeof(punctual_frame_end) == 48, "ABI");
-_Static_assert(sizeof(punctual_counts) == 40, "ABI");
+_Static_assert(sizeof(punctual_wakeup_counts) == 40, "ABI");
 _Static_assert(offsetof(punctual_tick, naps) == 56, "ABI");
 _Static_assert(offsetof(punctual_outcome, naps) == 32, "ABI");
 #endif
@@ -142,9 +142,9 @@ static const char *missed(const char *behavior, double behind) {
   check(punctual_ticker_new((punctual_period){100, 1}, &options, &ticker) == 0, "a ticker");
   punctual_tick tick = PUNCTUAL_INIT(tick);
   check(punctual_ticker_tick(ticker, NULL, &tick) == 0, "a tick");
-  punctual_books books = PUNCTUAL_INIT(books);
-  check(punctual_ticker_books(ticker, &books) == 0, "its books");
-  check(books.due == books.ticks + books.missed + books.owed, "books that balance");
+  punctual_slot_counts counts = PUNCTUAL_INIT(counts);
+  check(punctual_ticker_counts(ticker, &counts) == 0, "its counts");
+  check(counts.due == counts.ticks + counts.missed + counts.owed, "counts that balance");
   punctual_ticker_free(ticker);
   sprintf(said, "%llu", (unsigned long long)tick.missed);
   return said;
@@ -207,7 +207,7 @@ static const char *queued(char **times, int count, int cancels, int wakes) {
   } else {
     uint64_t served = 0;
     check(punctual_queue_advance(queue, 100, &served) == 0, "advance");
-    punctual_counts counts = PUNCTUAL_INIT(counts);
+    punctual_wakeup_counts counts = PUNCTUAL_INIT(counts);
     check(punctual_queue_counts(queue, &counts) == 0 && counts.served == served, "counts");
   }
   punctual_queue_free(queue);
@@ -287,9 +287,9 @@ static const char *nulls(void) {
   punctual_frames_new_at_end(hz, NULL, &frames);
   punctual_queue_new(&queue);
   punctual_cancel_new(&cancel);
-  punctual_books books = PUNCTUAL_INIT(books);
+  punctual_slot_counts slots = PUNCTUAL_INIT(slots);
   punctual_statistics seen = PUNCTUAL_INIT(seen);
-  punctual_counts counts = PUNCTUAL_INIT(counts);
+  punctual_wakeup_counts counts = PUNCTUAL_INIT(counts);
   uint64_t number;
   uint32_t flag;
   char text[8];
@@ -323,8 +323,8 @@ static const char *nulls(void) {
       punctual_ticker_set_period(NULL, hz),
       punctual_ticker_nudge_ns(NULL, 0),
       punctual_ticker_reset_at_ns(NULL, 0),
-      punctual_ticker_books(NULL, &books),
-      punctual_ticker_books(ticker, NULL),
+      punctual_ticker_counts(NULL, &slots),
+      punctual_ticker_counts(ticker, NULL),
       punctual_ticker_statistics(NULL, &seen),
       punctual_ticker_statistics(ticker, NULL),
       punctual_frames_new_at_end(hz, NULL, NULL),
@@ -334,8 +334,8 @@ static const char *nulls(void) {
       punctual_frames_set_period(NULL, hz),
       punctual_frames_nudge_ns(NULL, 0),
       punctual_frames_reset_at_ns(NULL, 0),
-      punctual_frames_books(NULL, &books),
-      punctual_frames_books(frames, NULL),
+      punctual_frames_counts(NULL, &slots),
+      punctual_frames_counts(frames, NULL),
       punctual_frames_statistics(NULL, &seen),
       punctual_frames_statistics(frames, NULL),
       punctual_queue_new(NULL),

@@ -87,8 +87,8 @@ static std::string missed(const std::string& behavior, double behind) {
   how.start = Clock::now() - std::chrono::nanoseconds(static_cast<std::int64_t>(behind * 1e7));
   punctual::Ticker ticker(punctual::Rate(100, 1), how);
   const auto tick = ticker.tick();
-  const auto books = ticker.books();
-  check(books.due == books.ticks + books.missed + books.owed, "books that balance");
+  const auto counts = ticker.counts();
+  check(counts.due == counts.ticks + counts.missed + counts.owed, "counts that balance");
   return std::to_string(tick.missed);
 }
 
@@ -140,15 +140,15 @@ static std::string queued(const Words& times, bool cancels, bool wakes) {
 }
 
 /// Frames end at their slots, and none is without one.
-static void frames_keep_their_books() {
+static void frames_keep_their_counts() {
   auto frames = punctual::Frames::at_end(punctual::Rate(500, 1), {"adaptive-exact", true});
   for (int at = 0; at < 3; ++at) {
     const auto frame = frames.begin();
     const auto end = frames.end(punctual::Cancel());
     check(end && punctual_now_ns() >= frame.target_ns, "a frame ends at its slot, never early");
   }
-  const auto books = frames.books();
-  check(books.due == books.ticks + books.missed + books.owed, "books of frames");
+  const auto counts = frames.counts();
+  check(counts.due == counts.ticks + counts.missed + counts.owed, "counts of frames");
   check(frames.statistics().waits > 0, "statistics of frames");
   punctual::Cancel cancel;
   cancel.cancel();
@@ -272,7 +272,7 @@ int main(int count, char** arguments) {
     if (!holds) std::cout << line << "\n  but it is: " << got << '\n';
   }
   callbacks_may_throw_and_insert();
-  frames_keep_their_books();
+  frames_keep_their_counts();
   frames_without_safety();
   far_ends_of_coarse_clocks();
   guards_hold_or_say_why_not();

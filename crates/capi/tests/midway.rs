@@ -35,9 +35,9 @@ const OWN: [Kind; 9] = [
     }),
     ("system", |at| with_strategy("system", at)),
     ("spin", |at| with_strategy("spin", at)),
-    ("wait_until", |at| {
+    ("sleep_until_or", |at| {
         let cancel = Cancel::new();
-        Box::new(move || _ = Waiter::new().wait_until(at, &cancel).unwrap())
+        Box::new(move || _ = Waiter::new().sleep_until_or(at, &cancel).unwrap())
     }),
     ("sleep_until_interruptible", |at| {
         let mut waiter = Waiter::new();
@@ -70,7 +70,7 @@ const OWN: [Kind; 9] = [
 /// The waits that the thread of the timers ends, which a child of `fork` does not have.
 const WOKEN: [Kind; 2] = [
     ("sleep of a task", |at| {
-        Box::new(move || block_on(punctual_timers::sleep_until(at)))
+        Box::new(move || block_on(punctual_timers::time::sleep_until(at)))
     }),
     ("call_at", |at| {
         let timers = Timers::spawn().unwrap();

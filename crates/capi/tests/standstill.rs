@@ -76,7 +76,7 @@ fn every_strategy_and_kind_of_wait_ends() {
             );
         }
         waiter
-            .wait_until(now + Duration::from_millis(2), &Cancel::new())
+            .sleep_until_or(now + Duration::from_millis(2), &Cancel::new())
             .unwrap();
         waiter.coarse_until(now + Duration::from_millis(2));
         let interruptible = || waiter.sleep_until_interruptible(now + Duration::from_millis(2));
@@ -132,14 +132,14 @@ fn every_timer_and_sleep_of_a_task_ends() {
             }
             for length in [0, 3, 20].map(ms) {
                 let begun = kernel();
-                let late = run(punctual_timers::sleep(length));
+                let late = run(punctual_timers::time::sleep(length));
                 assert_eq!(late, Duration::ZERO);
                 assert!(length < SPUN || kernel() - begun >= length - ms(1));
-                run(punctual_timers::sleep(length).budget(Duration::ZERO));
+                run(punctual_timers::time::sleep(length).spin_at_most(Duration::ZERO));
             }
             let never = std::future::pending::<()>();
-            assert!(run(punctual_timers::timeout(ms(20), never)).is_err());
-            let mut interval = punctual_timers::interval(Period::hz(1_000).unwrap());
+            assert!(run(punctual_timers::time::timeout(ms(20), never)).is_err());
+            let mut interval = punctual_timers::time::interval(Period::hz(1_000).unwrap());
             (0..3).for_each(|_| _ = run(interval.tick()));
         }
     }

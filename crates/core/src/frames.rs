@@ -168,6 +168,6 @@ mod tests {
             let expected = [slot, 1, slot - 10_000, slot + 5_000];
             assert_eq!(frame(&mut frames, &mut now, 15_000), expected);
         }
-        assert_eq!(frames.schedule.books().missed, 102);
+        assert_eq!(frames.schedule.counts().missed, 102);
     }
 }

@@ -23,7 +23,7 @@ pub enum MissedTickBehavior {
     Skip,
 }
 
-/// The slots of a period on one clock, and the books of what became of them.
+/// The slots of a period on one clock, and the counts of what became of them.
 ///
 /// It has no clock: a caller that waits for [`next_at`](Self::next_at) reports the end of the wait
 /// by [`serve`](Self::serve). A slot is a whole number of periods after the first. It does not
@@ -113,7 +113,7 @@ pub struct Served<C> {
 /// The counts of all slots so far. Each due slot is ticked, missed or owed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Books {
+pub struct SlotCounts {
     /// Slots that have been due when the schedule was last looked at; one that was
     /// served before its time is one of them.
     pub due: u64,
@@ -295,10 +295,15 @@ impl<C: Copy + Ord> Schedule<C> {
     }
 
     /// After [`reset_at`](Self::reset_at): calls the next slot `at` and the present `now`, for a
-    /// caller that now counts the ticks of its clock from elsewhere. The books do not change.
+    /// caller that now counts the ticks of its clock from elsewhere. The counts do not change.
     pub const fn recount(&mut self, at: Tick<C>, now: Tick<C>) {
         self.move_to(at);
         self.seen = now;
+    }
+
+    /// Returns how late ticks treat missed slots.
+    pub const fn behavior(&self) -> MissedTickBehavior {
+        self.behavior
     }
 
     /// Sets how late ticks treat missed slots from now on.
@@ -326,10 +331,10 @@ impl<C: Copy + Ord> Schedule<C> {
         }
     }
 
-    /// The books, as of when it was last looked at.
-    pub fn books(&self) -> Books {
+    /// The counts, as of when it was last looked at.
+    pub fn counts(&self) -> SlotCounts {
         let owed = self.owed_at(self.seen);
-        Books {
+        SlotCounts {
             due: self.number.saturating_add(owed),
             ticks: self.ticks,
             missed: self.missed,
@@ -486,24 +491,24 @@ mod tests {
 
     /// The slots of the ticks after a stall of 5 s, and the number missed. A suspend during which
     /// the clock runs is the same; if the clock stands still there is nothing to catch up with.
-    fn after_a_stall(behavior: MissedTickBehavior) -> (Vec<(u64, u64, u64)>, Books) {
+    fn after_a_stall(behavior: MissedTickBehavior) -> (Vec<(u64, u64, u64)>, SlotCounts) {
         let mut schedule = schedule(behavior);
         let mut now = ms(0);
         tick(&mut schedule, &mut now, Nanos::ZERO);
         let stalled = tick(&mut schedule, &mut now, Nanos::from_secs(5));
         assert_eq!((stalled.number, stalled.at), (1, ms(1_010)));
-        let books = schedule.books();
+        let counts = schedule.counts();
         let mut ticks = vec![(stalled.number, 1_010, stalled.missed)];
         for _ in 0..3 {
             let served = tick(&mut schedule, &mut now, Nanos::ZERO);
             ticks.push((served.number, served.at.as_ns() / 1_000_000, served.missed));
         }
-        (ticks, books)
+        (ticks, counts)
     }
 
     #[test]
     fn skip_gives_up_what_a_stall_was_too_late_for_and_keeps_the_phase() {
-        let (ticks, books) = after_a_stall(Skip);
+        let (ticks, counts) = after_a_stall(Skip);
         let expected = [
             (1, 1_010, 500),
             (502, 6_020, 0),
@@ -511,18 +516,18 @@ mod tests {
             (504, 6_040, 0),
         ];
         assert_eq!(ticks, expected);
-        assert_eq!((books.due, books.ticks, books.missed), (502, 2, 500));
+        assert_eq!((counts.due, counts.ticks, counts.missed), (502, 2, 500));
     }
 
     #[test]
     fn burst_owes_all_and_burst_of_the_youngest() {
-        let (ticks, books) = after_a_stall(Burst);
+        let (ticks, counts) = after_a_stall(Burst);
         assert_eq!(
             ticks,
             [(1, 1_010, 0), (2, 1_020, 0), (3, 1_030, 0), (4, 1_040, 0)]
         );
-        assert_eq!((books.due, books.ticks, books.owed), (502, 2, 500));
-        let (ticks, books) = after_a_stall(BurstOf(2));
+        assert_eq!((counts.due, counts.ticks, counts.owed), (502, 2, 500));
+        let (ticks, counts) = after_a_stall(BurstOf(2));
         let expected = [
             (1, 1_010, 498),
             (500, 6_000, 0),
@@ -531,20 +536,20 @@ mod tests {
         ];
         assert_eq!(ticks, expected);
         assert_eq!(
-            (books.due, books.ticks, books.missed, books.owed),
+            (counts.due, counts.ticks, counts.missed, counts.owed),
             (502, 2, 498, 2)
         );
     }
 
     #[test]
     fn delay_begins_anew_at_a_tick_that_is_a_period_late() {
-        let (ticks, books) = after_a_stall(Delay);
+        let (ticks, counts) = after_a_stall(Delay);
         assert_eq!(
             ticks,
             [(1, 1_010, 0), (2, 6_020, 0), (3, 6_030, 0), (4, 6_040, 0)]
         );
         assert_eq!(
-            (books.due, books.shifts, books.shift_ns),
+            (counts.due, counts.shifts, counts.shift_ns),
             (2, 1, 5_000_000_000)
         );
         // And at none that is less late, or the loop would run slower than asked.
@@ -553,7 +558,7 @@ mod tests {
             let served = tick(&mut schedule, &mut ms(0), Nanos::new(9_999_999));
             assert_eq!(served.at, ms(1_000 + 10 * k));
         }
-        assert_eq!(schedule.books().shifts, 0);
+        assert_eq!(schedule.counts().shifts, 0);
     }
 
     #[test]
@@ -569,8 +574,8 @@ mod tests {
         now = ms(1_050) + Nanos::from_us(300);
         let served = tick(&mut schedule, &mut now, Nanos::ZERO);
         assert_eq!((served.number, served.at, served.missed), (1, ms(1_050), 0));
-        let books = schedule.books();
-        assert_eq!((books.shifts, books.shift_ns), (2, 40_000_000));
+        let counts = schedule.counts();
+        assert_eq!((counts.shifts, counts.shift_ns), (2, 40_000_000));
         // Before the first slot only the period changes.
         let mut unbegun = self::schedule(Skip);
         unbegun.set_period(hz(10), ms(5));
@@ -598,15 +603,15 @@ mod tests {
         let served = tick(&mut schedule, &mut now, Nanos::ZERO);
         assert_eq!((served.number, served.at), (1, ms(1_009)));
         assert_eq!(schedule.next_at(), ms(1_019));
-        let books = schedule.books();
+        let counts = schedule.counts();
         assert_eq!(
-            (books.shifts, books.shift_ns, books.due),
+            (counts.shifts, counts.shift_ns, counts.due),
             (2, -1_000_000, 2)
         );
         for by in [i64::MIN, i64::MAX, i64::MAX] {
             schedule.nudge(by);
         }
-        assert_eq!(schedule.books().due, 2);
+        assert_eq!(schedule.counts().due, 2);
     }
 
     #[test]
@@ -664,9 +669,12 @@ mod tests {
                 }
                 let in_order: Vec<u64> = (0..taken.len() as u64).collect();
                 assert_eq!(taken, in_order, "{behavior:?}");
-                let books = schedule.books();
-                assert_eq!((books.due, books.ticks), (books.ticks, taken.len() as u64));
-                assert_eq!((books.missed, books.owed, books.shifts), (0, 0, 0));
+                let counts = schedule.counts();
+                assert_eq!(
+                    (counts.due, counts.ticks),
+                    (counts.ticks, taken.len() as u64)
+                );
+                assert_eq!((counts.missed, counts.owed, counts.shifts), (0, 0, 0));
             }
         }
     }
@@ -683,9 +691,9 @@ mod tests {
                     assert_eq!((numbers, missed), (expected, 0), "{behavior:?}");
                     next += most as u64;
                 }
-                let books = schedule.books();
-                assert_eq!((books.ticks, books.owed), (next, 11 - most as u64));
-                assert_eq!((books.missed, books.shifts), (0, 0));
+                let counts = schedule.counts();
+                assert_eq!((counts.ticks, counts.owed), (next, 11 - most as u64));
+                assert_eq!((counts.missed, counts.shifts), (0, 0));
             }
         }
     }
@@ -702,13 +710,13 @@ mod tests {
             let mut wide = at_1_khz(behavior);
             let (numbers, none) = batch(&mut wide, 64, &mut ms(0), 5);
             assert_eq!((numbers, none), ((0..16).collect(), 0), "{behavior:?}");
-            assert_eq!((wide.books().missed, wide.books().shifts), (0, 0));
+            assert_eq!((wide.counts().missed, wide.counts().shifts), (0, 0));
 
             let mut schedule = at_1_khz(behavior);
             let full = batch(&mut schedule, 4, &mut ms(0), 5);
             assert_eq!(full, (vec![0, 1, 2, 3], missed), "{behavior:?}");
             assert_eq!((schedule.number, schedule.next_at()), (next.0, ms(next.1)));
-            assert_eq!(schedule.books().shift_ns, shift_ms * 1_000_000);
+            assert_eq!(schedule.counts().shift_ns, shift_ms * 1_000_000);
         }
     }
 
@@ -756,12 +764,12 @@ mod tests {
             for late in 0..20_000_u64 {
                 let late = Nanos::from_ms(if late % 100 == 0 { 70 } else { 0 });
                 told += tick(&mut schedule, &mut now, late).missed;
-                assert_eq!(told, schedule.books().missed);
+                assert_eq!(told, schedule.counts().missed);
             }
-            let books = schedule.books();
-            let moved_ns = books.shift_ns.unsigned_abs();
+            let counts = schedule.counts();
+            let moved_ns = counts.shift_ns.unsigned_abs();
             let seconds = (now.since(ms(1_000)).as_ns() - moved_ns) as f64 / 1e9;
-            let rate = books.due as f64 / seconds;
+            let rate = counts.due as f64 / seconds;
             // Six standard deviations of a count of 20,000.
             assert!(
                 (rate / 100.0 - 1.0).abs() < 6.0 / 20_000_f64.sqrt(),
@@ -782,7 +790,7 @@ mod tests {
         // Not all owed slots are examined, and yet no debt is carried to another rate.
         now = ms(100_000);
         tick(&mut schedule, &mut now, Nanos::ZERO);
-        assert_eq!(schedule.books().owed, LOOK);
+        assert_eq!(schedule.counts().owed, LOOK);
         schedule.set_period(hz(1_000), now);
         assert!(schedule.owed_at(now) <= 1);
     }
@@ -803,7 +811,7 @@ mod tests {
             recounts.ahead.due = 0;
             assert_eq!(served, recounts.serve(now));
             let owed = recounts.owed_at(now);
-            assert_eq!(schedule.books().owed, owed);
+            assert_eq!(schedule.counts().owed, owed);
             // Nothing is left to be looked at: the next count begins where this one ended.
             assert!(owed == 0 || schedule.ahead.at > now, "{schedule:?}");
             assert!(owed == 0 || schedule.ahead.due == owed, "{schedule:?}");
@@ -828,13 +836,13 @@ mod tests {
             tick(&mut schedule, &mut now, Nanos::ZERO);
             let uncounted = schedule;
             schedule.count_owed();
-            assert_eq!(schedule.books(), uncounted.books());
+            assert_eq!(schedule.counts(), uncounted.counts());
             // The next count begins where this one ended.
-            let owed = schedule.books().owed;
+            let owed = schedule.counts().owed;
             assert!(owed == 0 || schedule.ahead.due == owed && schedule.ahead.at > now);
             now = now + Nanos::from_ms(9);
         }
-        assert!(schedule.books().owed > 1_000);
+        assert!(schedule.counts().owed > 1_000);
     }
 
     #[test]
@@ -844,7 +852,7 @@ mod tests {
             schedule.serve(Tick::<Virtual>::NEVER);
             schedule.set_period(hz(1), Tick::NEVER);
             schedule.serve(Tick::NEVER);
-            assert_eq!(schedule.books().ticks, 2, "{schedule:?}");
+            assert_eq!(schedule.counts().ticks, 2, "{schedule:?}");
         }
     }
 
@@ -883,7 +891,7 @@ mod tests {
             for op in ops {
                 match op {
                     Op::Tick { work, late } => {
-                        let shifts = schedule.books().shifts;
+                        let shifts = schedule.counts().shifts;
                         now = now + Nanos::new(work);
                         let early = now < schedule.next_at();
                         let served = tick(&mut schedule, &mut now, Nanos::new(late));
@@ -897,14 +905,14 @@ mod tests {
                         let slot = |k: u128| origin_ns + k * period.0 / period.1;
                         let exact = slot((served.number - base).into());
                         prop_assert!((exact..=exact + 1).contains(&served.at.as_ns().into()));
-                        let books = schedule.books();
-                        prop_assert_eq!((books.ticks, books.missed), (ticks, told));
-                        if books.shifts > shifts {
+                        let counts = schedule.counts();
+                        prop_assert_eq!((counts.ticks, counts.missed), (ticks, told));
+                        if counts.shifts > shifts {
                             origin = None;
                         } else {
                             let by = |now| (1..).find(|k| slot(*k) > now).unwrap().max((next_number - base).into());
                             let now = u128::from(now.as_ns());
-                            prop_assert!((by(now - 1)..=by(now)).contains(&(books.due - base).into()));
+                            prop_assert!((by(now - 1)..=by(now)).contains(&(counts.due - base).into()));
                         }
                     }
                     Op::SetPeriod(cycles, seconds) => {
@@ -926,8 +934,8 @@ mod tests {
                     }
                     Op::Behavior(behavior) => schedule.set_behavior(behavior),
                 }
-                let books = schedule.books();
-                prop_assert_eq!(books.ticks, ticks, "{:?} after {:?}", books, op);
+                let counts = schedule.counts();
+                prop_assert_eq!(counts.ticks, ticks, "{:?} after {:?}", counts, op);
             }
         }
     }

@@ -299,7 +299,7 @@ impl<C: Clock> Wait<C> {
 }
 
 /// Carries out steps by blocking the calling thread.
-pub trait Carrier<C: Clock> {
+pub trait Driver<C: Clock> {
     /// Reads the clock.
     fn now(&mut self) -> Tick<C>;
 
@@ -316,14 +316,14 @@ pub trait Carrier<C: Clock> {
     fn yield_now(&mut self, or: Option<Event>) -> Reason;
 }
 
-/// Waits for `goal` on the calling thread; `now` is a reading of the carrier's
+/// Waits for `goal` on the calling thread; `now` is a reading of the driver's
 /// clock that the caller has just taken, to make the goal from.
 #[inline]
 pub fn drive<C: Clock>(
     strategy: &mut impl Strategy<C>,
     goal: Goal<C>,
     now: Tick<C>,
-    carrier: &mut impl Carrier<C>,
+    driver: &mut impl Driver<C>,
 ) -> Outcome {
     let mut wait = Wait::begin(strategy, goal, now);
     loop {
@@ -335,17 +335,17 @@ pub fn drive<C: Clock>(
                 limit,
                 metered,
             } => {
-                let before = if metered { carrier.cpu_time() } else { None };
-                let reason = carrier.block(method, limit, goal.or);
+                let before = if metered { driver.cpu_time() } else { None };
+                let reason = driver.block(method, limit, goal.or);
                 if let Some(before) = before {
-                    cpu = carrier.cpu_time().map(|after| after - before);
+                    cpu = driver.cpu_time().map(|after| after - before);
                 }
-                (carrier.now(), reason)
+                (driver.now(), reason)
             }
-            Step::Spin => carrier.spin(goal.deadline, goal.or),
+            Step::Spin => driver.spin(goal.deadline, goal.or),
             Step::Yield => {
-                let reason = carrier.yield_now(goal.or);
-                (carrier.now(), reason)
+                let reason = driver.yield_now(goal.or);
+                (driver.now(), reason)
             }
         };
         wait.woke(strategy, now, reason, cpu);
@@ -489,7 +489,7 @@ mod tests {
         now: Tick<Fake>,
         event_in_yield: bool,
     }
-    impl Carrier<Fake> for Thread {
+    impl Driver<Fake> for Thread {
         fn now(&mut self) -> Tick<Fake> {
             self.now
         }

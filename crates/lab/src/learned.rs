@@ -42,7 +42,7 @@ pub(crate) fn learned(strategy: &AnyStrategy) -> Option<Learned> {
 }
 
 fn weighed(adaptive: &Adaptive) -> Learned {
-    let learned = adaptive.learned();
+    let learned = adaptive.profile();
     Learned {
         late_weight: Some(adaptive.late_weight()),
         calls: vec![LearnedCall {
@@ -56,7 +56,7 @@ fn weighed(adaptive: &Adaptive) -> Learned {
     }
 }
 
-fn class(learned: &strategies::LearnedClass) -> LearnedClass {
+fn class(learned: &strategies::ProfileClass) -> LearnedClass {
     LearnedClass {
         left_from_ns: learned.at_least.as_ns(),
         left_below_ns: learned.below.map(Nanos::as_ns),

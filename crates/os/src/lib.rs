@@ -11,7 +11,7 @@
 //! system does not have is `None` or an error that says so. The crate is for Unix and Windows.
 //!
 //! ```
-//! use punctual_core::{Carrier, Limit, Method, Nanos};
+//! use punctual_core::{Driver, Limit, Method, Nanos};
 //! use punctual_os::{clock, wait::Sleeper};
 //!
 //! let mut sleeper = Sleeper::new();

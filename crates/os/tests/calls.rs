@@ -6,7 +6,7 @@ mod apart;
 
 use apart::{FUTEX, NANOSLEEP, OWN_SLACK, PPOLL, PRCTL, apart, refuse};
 use libc::{c_int, c_long};
-use punctual_core::{Carrier, Limit, Method, Nanos};
+use punctual_core::{Driver, Limit, Method, Nanos};
 use punctual_os::wait::{Sleeper, methods};
 use punctual_os::{clock, slack};
 

@@ -19,6 +19,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let card = ns::of(begin) + 9_998_000 * tick.number();
         ticker.nudge((card as i64 - ns::of(tick.scheduled()) as i64) / 4);
     }
-    println!("{}; {:?}", ticker.statistics(), ticker.books());
+    println!("{}; {:?}", ticker.statistics(), ticker.counts());
     Ok(())
 }

@@ -12,7 +12,7 @@ fn main() -> Result<(), Error> {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             (0..1_000).all(|_| ticker.tick_or(&stop).is_ok());
-            Waiter::new().wait_until(Instant::now() + Duration::from_secs(3_600), &stop)
+            Waiter::new().sleep_until_or(Instant::now() + Duration::from_secs(3_600), &stop)
         });
         punctual::sleep(Duration::from_secs(2));
         stop.cancel();

@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let each = packets / batches;
         println!(
             "{packets} packets, {each} a batch, {} owed, {spun:?} spun",
-            pacer.books().owed
+            pacer.counts().owed
         );
         pacer.set_period(Period::hz(next_rate)?);
     }

@@ -1,9 +1,8 @@
-//! The limits of a strategy, and its earlier knowledge.
-
 use std::time::Duration;
 
 use punctual_core::strategies;
-use punctual_sys::Error;
+
+use crate::error::Error;
 
 /// A hard limit on spinning, which no weight overrules. The rest of a wait is slept, and the wait
 /// then ends as late as the OS makes it.
@@ -55,100 +54,3 @@ impl Budget {
         }
     }
 }
-
-/// A promise of a waiter: how often it may be late by how much, how much it may spin, or both. The
-/// waiter finds the necessary weight of lateness on this machine, and tells whether the promise
-/// can be kept at all.
-///
-/// A promise about spinning is also a [`Budget::Share`] and always kept; time not spun for a
-/// second may be spun later. A promise about lateness is kept as far as the machine permits. The
-/// waiter aims at six tenths of the promised share, so that random variation does not break the
-/// promise.
-///
-/// # Accuracy
-/// A promise to be late `q` of the time takes about 12 / `q` waits to be learned and
-/// judged. Waits whose deadline has passed before they begin do not count.
-///
-/// # Examples
-///
-/// ```
-/// use std::time::{Duration, Instant};
-/// use punctual::{Binding, Promise, Waiter};
-///
-/// // Late by more than 50 us at most once in a hundred waits, for at most 5 % of a CPU.
-/// let promise = Promise::lateness(Duration::from_micros(50), 0.01).and_spinning(0.05);
-/// let mut waiter = Waiter::builder().promise(promise).build()?;
-/// let mut next = Instant::now();
-/// for _ in 0..100 {
-///     next += Duration::from_micros(200);
-///     waiter.sleep_until(next);
-/// }
-/// let seen = waiter.promised().expect("it was asked to");
-/// match seen.binding {
-///     Binding::Broken => println!("not here; what can be had: {:?}", seen.frontier),
-///     binding => println!("{binding:?}: late {} of the time", seen.late_share),
-/// }
-/// # Ok::<(), punctual::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Promise(pub(crate) strategies::Promise);
-
-impl Promise {
-    /// To be late by more than `by` at most this part of the time, `often`: from
-    /// 0.0005 to 0.5.
-    pub fn lateness(by: Duration, often: f64) -> Self {
-        Self(strategies::Promise::default()).and_lateness(by, often)
-    }
-
-    /// To spin at most this part of a CPU, from 0.0001 to 1, and to be as exact as that
-    /// allows.
-    pub fn spinning(share: f64) -> Self {
-        Self(strategies::Promise::default()).and_spinning(share)
-    }
-
-    /// [`lateness`](Self::lateness) too.
-    #[must_use]
-    pub fn and_lateness(mut self, by: Duration, often: f64) -> Self {
-        self.0.late = Some((by.into(), often as f32));
-        self
-    }
-
-    /// [`spinning`](Self::spinning) too.
-    #[must_use]
-    pub fn and_spinning(mut self, share: f64) -> Self {
-        self.0.spin = Some(share as f32);
-        self
-    }
-
-    pub(crate) fn check(self) -> Result<strategies::Promise, Error> {
-        self.0.check().map_err(Error::range)?;
-        Ok(self.0)
-    }
-}
-
-/// The knowledge of a waiter with `adaptive` about this machine: how late naps of each length
-/// usually end, their cost, and the distribution of overshoots.
-///
-/// With the feature `serde` it can be kept in a file. It is of use on the same
-/// machine under the same settings; what is no longer so is unlearned within
-/// about 50 waits.
-///
-/// # Examples
-///
-/// ```
-/// use std::time::Duration;
-/// use punctual::Waiter;
-///
-/// let mut first = Waiter::new();
-/// for _ in 0..20 {
-///     first.sleep(Duration::from_micros(300));
-/// }
-/// let learned = first.learned().expect("the default strategy learns");
-/// let second = Waiter::builder().learned(&learned).build()?;
-/// # drop(second);
-/// # Ok::<(), punctual::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(transparent))]
-pub struct Learned(pub(crate) strategies::Learned);

@@ -5,28 +5,46 @@ use std::sync::Arc;
 
 use punctual_core::strategies::AnyStrategy;
 use punctual_core::{Method, StrategySpec};
-use punctual_sys::Error;
-use punctual_sys::nap::Slack;
 
-use crate::budget::{Budget, Learned, Promise};
+use crate::budget::Budget;
 use crate::clock::Clock;
+use crate::error::Error;
+use crate::profile::Profile;
+use crate::slack::Slack;
 use crate::strategy::Strategy;
-use crate::waiter::{TIMER, Waiter};
+use crate::target::Target;
+use crate::waiter::{TIMER, Waiter, timer_of};
 
 /// Builds a [`Waiter`].
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual::{Budget, Strategy, Waiter};
+///
+/// let mut waiter = Waiter::builder()
+///     .strategy(Strategy::frugal())
+///     .budget(Budget::PerWait(Duration::from_micros(100)))
+///     .statistics()
+///     .build()?;
+/// waiter.sleep(Duration::from_millis(1));
+/// assert_eq!(waiter.statistics().waits(), 1);
+/// # Ok::<(), punctual::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 #[must_use]
-pub struct Builder {
+pub struct WaiterBuilder {
     strategy: Strategy,
     budget: Option<Budget>,
-    promise: Option<Promise>,
+    target: Option<Target>,
     slack: Slack,
-    learned: Option<Learned>,
+    profile: Option<Profile>,
     statistics: bool,
     clock: Option<Arc<dyn Clock>>,
 }
 
-impl Builder {
+impl WaiterBuilder {
     /// The strategy; by default [`Strategy::default`].
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = strategy;
@@ -40,10 +58,10 @@ impl Builder {
         self
     }
 
-    /// Sets the promise of `adaptive`: it adjusts its weight to keep it, starting from the weight
-    /// of the strategy. A promise that limits spinning replaces the [`budget`](Self::budget).
-    pub fn promise(mut self, promise: Promise) -> Self {
-        self.promise = Some(promise);
+    /// Sets the target of `adaptive`: it adjusts its weight to meet it, starting from the weight
+    /// of the strategy. A target that limits spinning replaces the [`budget`](Self::budget).
+    pub fn target(mut self, target: Target) -> Self {
+        self.target = Some(target);
         self
     }
 
@@ -54,10 +72,10 @@ impl Builder {
         self
     }
 
-    /// Begins with what another waiter has [learned](Waiter::learned), so that the first
+    /// Begins with the [profile](Waiter::profile) of another waiter, so that the first
     /// waits are as good as its last. Strategies other than `adaptive` ignore it.
-    pub fn learned(mut self, learned: &Learned) -> Self {
-        self.learned = Some(learned.clone());
+    pub fn profile(mut self, profile: &Profile) -> Self {
+        self.profile = Some(profile.clone());
         self
     }
 
@@ -77,13 +95,16 @@ impl Builder {
     /// Builds the waiter.
     ///
     /// # Errors
-    /// [`is_range`](Error::is_range) if a parameter of the strategy, the budget or the promise
-    /// is out of range, or the strategy has no budget or promise.
+    /// [`is_range`](Error::is_range) if a parameter of the strategy, the budget or the target
+    /// is out of range, or the strategy has no budget or target.
     /// [`is_unsupported`](Error::is_unsupported) if the strategy names an OS call: the library
     /// uses the best one itself.
     pub fn build(self) -> Result<Waiter, Error> {
-        let mut spec = self.strategy.spec(self.budget, self.promise)?;
-        let timer = self.clock.as_ref().map_or(TIMER, |clock| clock.timer());
+        let mut spec = self.strategy.spec(self.budget, self.target)?;
+        let timer = self
+            .clock
+            .as_ref()
+            .map_or(TIMER, |clock| timer_of(&**clock));
         if let (StrategySpec::FixedMargin { method, .. }, Some(_)) = (&mut spec, &self.clock) {
             // As the library has it on that system.
             *method = match timer {
@@ -94,12 +115,12 @@ impl Builder {
             spec = spec.with_method(timer);
         }
         let mut strategy = spec.build();
-        if let (AnyStrategy::Adaptive(adaptive), Some(learned)) = (&mut strategy, &self.learned) {
-            adaptive.begin_with(&learned.0);
+        if let (AnyStrategy::Adaptive(adaptive), Some(profile)) = (&mut strategy, &self.profile) {
+            adaptive.begin_with(&profile.0);
         }
         let mut waiter = Waiter::new();
         waiter.strategy = strategy;
-        waiter.slack = self.slack;
+        waiter.slack = self.slack.sys();
         waiter.clock = self.clock;
         waiter.kept = self.statistics.then(Box::default);
         Ok(waiter)
@@ -107,12 +128,12 @@ impl Builder {
 }
 
 // A clock of the user's that panics leaves nothing broken.
-impl UnwindSafe for Builder {}
-impl RefUnwindSafe for Builder {}
+impl UnwindSafe for WaiterBuilder {}
+impl RefUnwindSafe for WaiterBuilder {}
 
 impl Waiter {
     /// A waiter with a strategy, a budget and other settings of your choice.
-    pub fn builder() -> Builder {
-        Builder::default()
+    pub fn builder() -> WaiterBuilder {
+        WaiterBuilder::default()
     }
 }

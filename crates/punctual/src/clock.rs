@@ -2,13 +2,13 @@ use std::fmt;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use punctual_core::{Method, Nanos, Tick};
+use punctual_core::{Nanos, Tick};
 use punctual_sys::clock::{self, Host};
 
 use crate::Cancel;
 
 /// A clock that a [`Waiter`](crate::Waiter) waits on instead of the system's, which it is
-/// given by [`Builder::clock`](crate::Builder::clock): for tests, in which time is made.
+/// given by [`WaiterBuilder::clock`](crate::WaiterBuilder::clock): for tests, in which time is made.
 ///
 /// Its instants are those of `std`, so waiting code needs no type parameter and can be tested as
 /// it is. It takes a waiter, or a [`Ticker`](crate::Ticker), and asks
@@ -112,10 +112,11 @@ pub trait Clock: fmt::Debug + Send + Sync {
         None
     }
 
-    /// The name by which strategies know [`nap_until`](Self::nap_until).
+    /// The name by which strategies know the call of [`nap_until`](Self::nap_until), as `punctual
+    /// simulate --list` has them.
     #[doc(hidden)]
-    fn timer(&self) -> Method {
-        Method::Timer
+    fn timer(&self) -> &'static str {
+        "timer"
     }
 }
 

@@ -2,15 +2,15 @@ use std::time::{Duration, Instant};
 
 use punctual_core::Nanos;
 use punctual_core::frames::Frames;
-use punctual_core::schedule::Books;
-use punctual_core::strategies::Promised;
-use punctual_sys::nap::Cancel;
 
+use crate::cancel::Cancel;
 use crate::clock::Anchor;
 use crate::outcome::{Cancelled, Outcome};
 use crate::own;
 use crate::period::Period;
+use crate::slots::SlotCounts;
 use crate::statistics::Statistics;
+use crate::target::TargetStatus;
 use crate::ticker::{BEGIN, Caller, reset_at};
 use crate::waiter::{Stops, Waiter};
 
@@ -84,7 +84,7 @@ impl FramePacer {
     fn new(period: Period, is_late: bool) -> Self {
         Self {
             waiter: Waiter::new(),
-            frames: Frames::begun_at(BEGIN, period.into(), SAFETY),
+            frames: Frames::begun_at(BEGIN, period.0, SAFETY),
             anchor: Anchor {
                 instant: own::now(),
                 tick: BEGIN,
@@ -125,7 +125,7 @@ impl FramePacer {
     /// one.
     pub fn set_waiter(&mut self, waiter: Waiter) {
         // One tick is that at the beginning.
-        if self.begins_now && self.books().ticks <= 1 {
+        if self.begins_now && self.counts().ticks <= 1 {
             self.anchor.instant = waiter.now();
         }
         self.waiter = waiter;
@@ -203,7 +203,7 @@ impl FramePacer {
     /// Changes the rate, as [`Ticker::set_period`](crate::Ticker::set_period).
     pub fn set_period(&mut self, period: Period) {
         let now = self.anchor.tick(self.waiter.now());
-        self.frames.schedule.set_period(period.into(), now);
+        self.frames.schedule.set_period(period.0, now);
     }
 
     /// Moves all slots to come, as [`Ticker::nudge`](crate::Ticker::nudge).
@@ -220,8 +220,8 @@ impl FramePacer {
     }
 
     /// Returns the counts of all slots; a tick is a frame that has begun, plus one at the start.
-    pub fn books(&self) -> Books {
-        self.frames.schedule.books()
+    pub fn counts(&self) -> SlotCounts {
+        SlotCounts::of(self.frames.schedule.counts())
     }
 
     /// Keeps [`Statistics`] of all waits from now on, as
@@ -242,9 +242,9 @@ impl FramePacer {
         self.waiter.take_statistics()
     }
 
-    /// Returns how well its waiter keeps its promise, as [`Waiter::promised`].
-    pub fn promised(&self) -> Option<Promised> {
-        self.waiter.promised()
+    /// Returns how well its waiter meets its target, as [`Waiter::target_status`].
+    pub fn target_status(&self) -> Option<TargetStatus> {
+        self.waiter.target_status()
     }
 
     /// The next frame, what comes after it, and when its work is to begin if not at
@@ -321,6 +321,18 @@ impl FramePacer {
 }
 
 /// A frame that has begun.
+///
+/// # Examples
+///
+/// ```
+/// use punctual::{FramePacer, Period};
+///
+/// let mut pacer = FramePacer::late(Period::hz(500)?);
+/// let frame = pacer.begin();
+/// println!("frame {} is shown {:?} after its work began", frame.number(), frame.target() - frame.begun());
+/// pacer.end();
+/// # Ok::<(), punctual::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     number: u64,
@@ -359,6 +371,20 @@ impl Frame {
 }
 
 /// The end of a frame.
+///
+/// # Examples
+///
+/// ```
+/// use punctual::{FramePacer, Period};
+///
+/// let mut pacer = FramePacer::at_end(Period::hz(500)?);
+/// for _ in 0..3 {
+///     pacer.begin();
+///     let end = pacer.end();
+///     println!("{:?} of work, {:?} since the last frame", end.work(), end.frame_time());
+/// }
+/// # Ok::<(), punctual::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameEnd {
     work: Duration,

@@ -9,7 +9,7 @@
 //! use std::time::Duration;
 //! use punctual::guard::{TimerResolution, TimerSlack};
 //!
-//! // Windows, Linux; whichever this is not says that it is not.
+//! // The first is for Windows, the second for Linux; elsewhere they return an error.
 //! let resolution = TimerResolution::hold(Duration::from_millis(1));
 //! let slack = TimerSlack::hold(Duration::from_nanos(1));
 //! for refused in [resolution.as_ref().err(), slack.as_ref().err()].into_iter().flatten() {
@@ -17,32 +17,46 @@
 //! }
 //! ```
 //!
-//! | guard | where | whom it concerns | privilege |
+//! | guard | where | applies to | privilege |
 //! |---|---|---|---|
-//! | [`TimerResolution`] | Windows | this process, since Windows 10 2004; everybody before | none |
+//! | [`TimerResolution`] | Windows | this process, since Windows 10 2004; all processes before | none |
 //! | [`HonouredRequests`] | Windows 11 | this process | none |
 //! | [`TimerSlack`] | Linux | this thread, and those it starts meanwhile | none |
 //! | [`WakeupLatency`] | Linux | the whole computer | root |
 //! | [`ThreadPriority`] | Linux, Windows, macOS | this thread | on Linux, to raise it again too |
 //!
-//! The precision that they buy costs power for as long as they are held. Of several
-//! [`TimerSlack`]s of a thread the last made rules, in whichever order they go;
-//! [`ThreadPriority`] brings back what it found, so there the last made is to go
-//! first.
+//! Their precision costs power for as long as they are held. Of several
+//! [`TimerSlack`]s of a thread the newest applies; the order in which they are dropped does not
+//! matter. A [`ThreadPriority`] restores the priority that it found, so drop the newest first.
 
+use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use punctual_core::Nanos;
-pub use punctual_core::setting::Priority;
-use punctual_core::setting::Throttling;
-use punctual_sys::{Error, latency, priority, resolution, slack, throttling};
+use punctual_core::setting::{self, Throttling};
+use punctual_sys::{latency, priority, resolution, slack, throttling};
+
+use crate::error::Error;
 
 /// A request for a shorter interval between the clock interrupts of Windows, on
 /// which its sleeps and timeouts end.
 ///
 /// Guards count: the process asks for the shortest interval that any of its
 /// guards holds, and the next shortest takes over when that one goes.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual::guard::TimerResolution;
+///
+/// match TimerResolution::hold(Duration::from_millis(1)) {
+///     Ok(held) => println!("{:?} asked, {:?} granted", held.asked(), held.granted()?),
+///     Err(refused) => println!("{refused}"), // on systems other than Windows
+/// }
+/// # Ok::<(), punctual::Error>(())
+/// ```
 #[derive(Debug)]
 #[must_use = "the request ends when the guard is dropped"]
 pub struct TimerResolution(resolution::Guard);
@@ -51,8 +65,9 @@ impl TimerResolution {
     /// Asks for `interval`, or less.
     ///
     /// # Errors
-    /// Unsupported but on Windows. Range, naming it, when the interval is none
-    /// that this computer has.
+    /// [`is_unsupported`](Error::is_unsupported) on systems other than Windows.
+    /// [`is_range`](Error::is_range) if this computer does not have the interval; the message
+    /// names it.
     ///
     /// # Platform notes
     /// Up to Windows 10 1909 the shortest request of any process rules every process. Since 2004 a
@@ -60,7 +75,9 @@ impl TimerResolution {
     /// Windows 11 it does not count while the process is neither visible nor audible, see
     /// [`HonouredRequests`]. Wine accepts it, and it changes nothing.
     pub fn hold(interval: Duration) -> Result<Self, Error> {
-        resolution::hold(Nanos::from(interval)).map(Self)
+        resolution::hold(Nanos::from(interval))
+            .map(Self)
+            .map_err(Error)
     }
 
     /// As [`hold`](Self::hold), but asks for `on_battery` instead, if that is longer and the
@@ -70,7 +87,9 @@ impl TimerResolution {
     /// As [`hold`](Self::hold).
     pub fn hold_or_on_battery(interval: Duration, on_battery: Duration) -> Result<Self, Error> {
         let on_battery = Some(Nanos::from(on_battery));
-        resolution::hold_with(Nanos::from(interval), on_battery).map(Self)
+        resolution::hold_with(Nanos::from(interval), on_battery)
+            .map(Self)
+            .map_err(Error)
     }
 
     /// The interval that was asked for.
@@ -78,13 +97,13 @@ impl TimerResolution {
         self.0.asked().into()
     }
 
-    /// The interval in force now, as the OS states it: that of the shortest
-    /// request of anybody, as the hardware rounds it.
+    /// Returns the interval in force now, as the OS states it: the shortest request of all
+    /// processes, as the hardware rounds it.
     ///
     /// # Errors
     /// The OS does not answer.
     pub fn granted(&self) -> Result<Duration, Error> {
-        self.0.granted().map(Duration::from)
+        self.0.granted().map(Duration::from).map_err(Error)
     }
 }
 
@@ -93,6 +112,17 @@ impl TimerResolution {
 ///
 /// Guards count: with the last one that goes, the process is back at what it
 /// said before the first.
+///
+/// # Examples
+///
+/// ```
+/// use punctual::guard::HonouredRequests;
+///
+/// let held = HonouredRequests::hold();
+/// if cfg!(not(windows)) {
+///     assert!(held.unwrap_err().is_unsupported());
+/// }
+/// ```
 #[derive(Debug)]
 #[must_use = "what the process said before is restored when the guard is dropped"]
 pub struct HonouredRequests {
@@ -101,15 +131,15 @@ pub struct HonouredRequests {
 }
 
 impl HonouredRequests {
-    /// Says so for this process.
+    /// Makes Windows 11 honour the timer requests of this process while it is hidden.
     ///
     /// # Errors
-    /// Unsupported before Windows 11 and on other systems.
+    /// [`is_unsupported`](Error::is_unsupported) before Windows 11 and on other systems.
     pub fn hold() -> Result<Self, Error> {
         let mut holders = Holders::of_process();
         if holders.count == 0 {
-            holders.before = throttling::state()?;
-            throttling::set(Throttling::HonourRequests)?;
+            holders.before = throttling::state().map_err(Error)?;
+            throttling::set(Throttling::HonourRequests).map_err(Error)?;
         }
         holders.count += 1;
         Ok(Self { _counted: () })
@@ -146,6 +176,18 @@ impl Holders {
 
 /// A timer slack for this thread: how much later than asked Linux may end its
 /// sleeps and timeouts.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual::guard::TimerSlack;
+///
+/// match TimerSlack::hold(Duration::from_micros(1)) {
+///     Ok(held) => println!("sleeps end up to {:?} late until it is dropped", held.granted()),
+///     Err(refused) => println!("{refused}"), // on systems other than Linux
+/// }
+/// ```
 #[derive(Debug)]
 #[must_use = "the slack is restored when the guard is dropped"]
 pub struct TimerSlack(slack::Guard);
@@ -155,13 +197,14 @@ impl TimerSlack {
     /// is 50 us, the least 1 ns.
     ///
     /// # Errors
-    /// Unsupported but on Linux. Range for zero, and for more than Linux gives back: 292
-    /// years, on 32-bit processors 2.1 s.
+    /// [`is_unsupported`](Error::is_unsupported) on systems other than Linux.
+    /// [`is_range`](Error::is_range) for zero, and for more than 292 years, on 32-bit processors
+    /// 2.1 s: Linux does not give back more.
     ///
     /// # Platform notes
     /// Linux ignores it for threads under a real-time policy, which have none.
     pub fn hold(slack: Duration) -> Result<Self, Error> {
-        slack::hold(Nanos::from(slack)).map(Self)
+        slack::hold(Nanos::from(slack)).map(Self).map_err(Error)
     }
 
     /// The slack that was put in force.
@@ -172,6 +215,18 @@ impl TimerSlack {
 
 /// A limit for how long the CPUs of a Linux computer may take to leave their
 /// idle states.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual::guard::WakeupLatency;
+///
+/// match WakeupLatency::hold(Duration::from_micros(20)) {
+///     Ok(_held) => {} // measure, or play
+///     Err(refused) => assert!(refused.is_permission() || refused.is_unsupported()),
+/// }
+/// ```
 #[derive(Debug)]
 #[must_use = "the limit ends when the guard is dropped"]
 pub struct WakeupLatency {
@@ -183,15 +238,82 @@ impl WakeupLatency {
     /// shallowest, at full power. Of several limits the strictest rules.
     ///
     /// # Errors
-    /// Unsupported but on Linux. Permission, for who may not open
-    /// `/dev/cpu_dma_latency`: usually root alone. Range for limits of over half
-    /// an hour.
+    /// [`is_unsupported`](Error::is_unsupported) on systems other than Linux.
+    /// [`is_permission`](Error::is_permission) if this process may not open
+    /// `/dev/cpu_dma_latency`; usually only root may. [`is_range`](Error::is_range) for limits of
+    /// more than half an hour.
     pub fn hold(limit: Duration) -> Result<Self, Error> {
-        latency::hold(Nanos::from(limit)).map(|_guard| Self { _guard })
+        latency::hold(Nanos::from(limit))
+            .map(|_guard| Self { _guard })
+            .map_err(Error)
+    }
+}
+
+/// How much a thread matters to the scheduler, from the least to the most.
+///
+/// # Examples
+///
+/// ```
+/// use punctual::guard::{Priority, ThreadPriority};
+///
+/// match ThreadPriority::hold(Priority::Interactive) {
+///     Ok(_held) => {} // until it is dropped
+///     Err(refused) => println!("{refused}"),
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Priority {
+    /// Only when nothing else wants to run. macOS: Darwin-background; Windows:
+    /// idle; Linux: nice 19.
+    Background,
+    /// Less than ordinary. macOS: QoS utility; Windows: below normal; Linux:
+    /// nice 10.
+    Utility,
+    /// The default of a thread.
+    #[default]
+    Normal,
+    /// The user waits for it. macOS: QoS user-interactive; Windows: above
+    /// normal; Linux: nice -10.
+    Interactive,
+    /// Before everything ordinary. macOS: time-constraint policy; Windows:
+    /// time-critical; Linux: `SCHED_FIFO`.
+    RealTime,
+}
+
+impl Priority {
+    fn core(self) -> setting::Priority {
+        match self {
+            Self::Background => setting::Priority::Background,
+            Self::Utility => setting::Priority::Utility,
+            Self::Normal => setting::Priority::Normal,
+            Self::Interactive => setting::Priority::Interactive,
+            Self::RealTime => setting::Priority::RealTime,
+        }
+    }
+}
+
+/// In lower case: `real-time`.
+impl fmt::Display for Priority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.core().fmt(f)
     }
 }
 
 /// A priority for this thread.
+///
+/// # Examples
+///
+/// ```
+/// use punctual::guard::{Priority, ThreadPriority};
+///
+/// std::thread::spawn(|| {
+///     let held = ThreadPriority::hold(Priority::Background);
+///     if let Err(refused) = held {
+///         println!("{refused}"); // on Linux without the right to raise it again
+///     }
+/// });
+/// ```
 #[derive(Debug)]
 #[must_use = "the priority is restored when the guard is dropped"]
 pub struct ThreadPriority {
@@ -205,12 +327,14 @@ impl ThreadPriority {
     /// its CPU meanwhile.
     ///
     /// # Errors
-    /// Permission, on Linux without root or a limit (`ulimit -e`, `-r`) that allows it. That holds
-    /// for raising a priority, and also for lowering one, because that could not be undone.
-    /// Unsupported where the OS has no such setting. [`Priority::RealTime`] is unsupported on
-    /// macOS, which has no way back.
+    /// [`is_permission`](Error::is_permission) on Linux without root or a limit (`ulimit -e`, `-r`)
+    /// that allows it. That holds for raising a priority, and also for lowering one, because that
+    /// could not be undone. [`is_unsupported`](Error::is_unsupported) where the OS has no such
+    /// setting, and for [`Priority::RealTime`] on macOS, which has no way back.
     pub fn hold(priority: Priority) -> Result<Self, Error> {
-        priority::hold(priority).map(|_guard| Self { _guard })
+        priority::hold(priority.core())
+            .map(|_guard| Self { _guard })
+            .map_err(Error)
     }
 }
 

@@ -46,7 +46,7 @@
 //!
 //! | feature | what it adds |
 //! |---|---|
-//! | `serde` | [`Learned`] and [`Statistics`] can be kept in a file |
+//! | `serde` | [`Profile`] and [`Statistics`] can be kept in a file |
 //! | `hdrhistogram`, `prometheus` | export of [`Statistics`]; the first needs Rust 1.88 |
 //! | `embedded-hal` | a [`Waiter`] is a `DelayNs` of embedded-hal 1 |
 //! | `spin_sleep` | all names of the crate spin_sleep 1.3.3, in a module of that name |
@@ -56,12 +56,15 @@
 //! Deadlines follow [`Instant`], whose clock stops on Linux and macOS while the machine is
 //! suspended, and runs on Windows.
 
-pub mod article;
+#![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
+
 mod budget;
 mod builder;
+mod cancel;
 mod clock;
 #[cfg(feature = "embedded-hal")]
 mod delay;
+mod error;
 mod frame;
 pub mod guard;
 pub mod ns;
@@ -69,16 +72,22 @@ mod outcome;
 mod own;
 mod pacer;
 mod period;
+mod profile;
+mod slack;
+mod slots;
 #[cfg(feature = "spin_sleep")]
 pub mod spin_sleep;
 mod statistics;
 mod strategy;
+mod target;
 mod ticker;
 mod waiter;
 
-pub use budget::{Budget, Learned, Promise};
-pub use builder::Builder;
+pub use budget::Budget;
+pub use builder::WaiterBuilder;
+pub use cancel::Cancel;
 pub use clock::Clock;
+pub use error::Error;
 pub use frame::{Frame, FrameEnd, FramePacer};
 pub use outcome::{Cancelled, Interrupted, Outcome};
 #[doc(hidden)]
@@ -86,12 +95,12 @@ pub use own::thread_clock;
 pub use own::with_clock;
 pub use pacer::{Batch, Pacer};
 pub use period::Period;
-pub use punctual_core::schedule::{Books, MissedTickBehavior};
-pub use punctual_core::strategies::{Binding, Promised, Tried};
-pub use punctual_sys::Error;
-pub use punctual_sys::nap::{Cancel, Slack};
+pub use profile::Profile;
+pub use slack::Slack;
+pub use slots::{MissedTickBehavior, SlotCounts};
 pub use statistics::Statistics;
 pub use strategy::Strategy;
+pub use target::{LimitedBy, Target, TargetStatus, Tradeoff};
 pub use ticker::{Tick, Ticker, interval, interval_at};
 pub use waiter::Waiter;
 #[doc(hidden)]
@@ -165,18 +174,18 @@ const _: () = {
 
     const fn anywhere<T: Send + Sync + UnwindSafe + RefUnwindSafe + 'static>() {}
     anywhere::<Batch>();
-    anywhere::<Builder>();
     anywhere::<Cancel>();
     anywhere::<Cancelled>();
     anywhere::<Error>();
     anywhere::<FramePacer>();
     anywhere::<Interrupted>();
     anywhere::<Pacer>();
-    anywhere::<Promised>();
     anywhere::<Statistics>();
+    anywhere::<TargetStatus>();
     anywhere::<Tick>();
     anywhere::<Ticker>();
     anywhere::<Waiter>();
+    anywhere::<WaiterBuilder>();
 };
 
 /// Compiles and runs the examples of the README and of `docs/waiting.md`.

@@ -2,9 +2,26 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use punctual_core::Nanos;
-use punctual_sys::nap::Cancel;
+
+use crate::cancel::Cancel;
 
 /// The outcome of one wait.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+///
+/// let outcome = punctual::sleep(Duration::from_millis(1));
+/// println!(
+///     "{:?} late, {} naps of {:?} in all, {:?} spun",
+///     outcome.lateness(),
+///     outcome.naps(),
+///     outcome.slept(),
+///     outcome.spun()
+/// );
+/// assert!(!outcome.hit_budget()); // it has none
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     pub(crate) late: Nanos,
@@ -52,7 +69,8 @@ impl Outcome {
     }
 
     /// The same wait for a caller, such as an interpreter, that learned of its end only `now`,
-    /// after a further spin.
+    /// after a further spin. For bindings.
+    #[doc(hidden)]
     #[must_use]
     pub fn seen_at(self, deadline: Instant, now: Instant, spun: Duration) -> Self {
         Self {
@@ -62,7 +80,9 @@ impl Outcome {
         }
     }
 
-    /// The last piece of a wait that was made in pieces, with what those `before` it took.
+    /// The last piece of a wait that was made in pieces, with what those `before` it took. For
+    /// bindings.
+    #[doc(hidden)]
     #[must_use]
     pub fn after(self, before: Self) -> Self {
         Self {
@@ -103,6 +123,22 @@ impl Outcome {
 }
 
 /// A wait that ended before its deadline because it was cancelled.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual::{Cancel, Cancelled, Waiter};
+///
+/// fn pause(waiter: &mut Waiter, stop: &Cancel) -> Result<(), Cancelled> {
+///     waiter.sleep_or(Duration::from_secs(1), stop)?;
+///     Ok(())
+/// }
+/// let stop = Cancel::new();
+/// stop.cancel();
+/// let cancelled = pause(&mut Waiter::new(), &stop).unwrap_err();
+/// assert_eq!(cancelled.to_string(), "the wait was cancelled");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled(pub(crate) ());
 
@@ -126,6 +162,19 @@ impl fmt::Display for Cancelled {
 impl std::error::Error for Cancelled {}
 
 /// A wait that ended before its deadline because a signal was handled.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use punctual::{Interrupted, Waiter};
+///
+/// let deadline = Instant::now() + Duration::from_millis(1);
+/// match Waiter::new().sleep_until_interruptible(deadline) {
+///     Ok(outcome) => println!("{:?} late", outcome.lateness()),
+///     Err(Interrupted { .. }) => println!("a signal was handled"),
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interrupted(pub(crate) ());
 

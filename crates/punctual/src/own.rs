@@ -74,7 +74,7 @@ pub(crate) fn now() -> Instant {
 /// Runs `work`, during which the calling thread waits on `clock`: [`sleep`](crate::sleep),
 /// [`sleep_until`](crate::sleep_until), and the async sleeps of punctual-timers that it polls.
 ///
-/// A [`Waiter`] that was built without a [clock](crate::Builder::clock) waits on that of its
+/// A [`Waiter`] that was built without a [clock](crate::WaiterBuilder::clock) waits on that of its
 /// thread, too, and so do the [`Ticker`](crate::Ticker), [`Pacer`](crate::Pacer) and
 /// [`FramePacer`](crate::FramePacer) that have one. It forgets what it learned on another clock.
 /// `Instant::now` continues to read the system's clock.

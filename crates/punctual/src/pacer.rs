@@ -1,13 +1,14 @@
 use std::time::{Duration, Instant};
 
-use punctual_core::schedule::{Books, Linger, MissedTickBehavior, Schedule};
-use punctual_core::strategies::Promised;
-use punctual_sys::nap::Cancel;
+use punctual_core::schedule::{Linger, Schedule};
 
+use crate::cancel::Cancel;
 use crate::clock::Anchor;
 use crate::outcome::{Cancelled, Outcome};
 use crate::period::Period;
+use crate::slots::{MissedTickBehavior, SlotCounts};
 use crate::statistics::Statistics;
+use crate::target::TargetStatus;
 use crate::ticker::{Caller, Tick, Ticker, interval, interval_at};
 use crate::waiter::{Waiter, after};
 
@@ -47,13 +48,13 @@ pub struct Pacer(Ticker);
 impl Pacer {
     /// One whose first slot is due now.
     pub fn new(period: Period) -> Self {
-        Self(interval(period).missed_tick_behavior(MissedTickBehavior::Burst))
+        Self(interval(period).with_missed_tick_behavior(MissedTickBehavior::Burst))
     }
 
     /// One whose first slot is due at `start`, however far away that is. Slots that pass before the first call are
     /// owed: where it takes time to connect, begin then, or [`reset`](Self::reset_at).
     pub fn starting_at(start: Instant, period: Period) -> Self {
-        Self(interval_at(start, period).missed_tick_behavior(MissedTickBehavior::Burst))
+        Self(interval_at(start, period).with_missed_tick_behavior(MissedTickBehavior::Burst))
     }
 
     /// Makes the gaps random, on average a period, and none says anything of the
@@ -71,11 +72,16 @@ impl Pacer {
     /// Sets the treatment of slots that have passed; the default is
     /// [`Burst`](MissedTickBehavior::Burst).
     #[must_use]
-    pub fn missed_tick_behavior(self, behavior: MissedTickBehavior) -> Self {
-        Self(self.0.missed_tick_behavior(behavior))
+    pub fn with_missed_tick_behavior(self, behavior: MissedTickBehavior) -> Self {
+        Self(self.0.with_missed_tick_behavior(behavior))
     }
 
-    /// Changes what becomes of slots that have passed, from now on.
+    /// Returns the treatment of slots that have passed.
+    pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
+        self.0.missed_tick_behavior()
+    }
+
+    /// Changes the treatment of slots that have passed, from now on.
     pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
         self.0.set_missed_tick_behavior(behavior);
     }
@@ -138,7 +144,7 @@ impl Pacer {
         cancel: &Cancel,
     ) -> Result<Batch, Cancelled> {
         let (deadline, has_waited) = self.batch_at(linger);
-        let outcome = self.0.waiter.wait_until(deadline, cancel)?;
+        let outcome = self.0.waiter.sleep_until_or(deadline, cancel)?;
         Ok(self.batch(most, (deadline, has_waited), outcome))
     }
 
@@ -177,9 +183,9 @@ impl Pacer {
 
     /// Returns the counts of all slots until the last one that was taken. Of random slots it
     /// counts each owed one once.
-    pub fn books(&mut self) -> Books {
+    pub fn counts(&mut self) -> SlotCounts {
         self.0.schedule.count_owed();
-        self.0.books()
+        self.0.counts()
     }
 
     /// Keeps [`Statistics`] of all slots from now on, as [`Ticker::keep_statistics`]; a
@@ -198,9 +204,9 @@ impl Pacer {
         self.0.take_statistics()
     }
 
-    /// Returns how well its waiter keeps its promise, as [`Waiter::promised`].
-    pub fn promised(&self) -> Option<Promised> {
-        self.0.promised()
+    /// Returns how well its waiter meets its target, as [`Waiter::target_status`].
+    pub fn target_status(&self) -> Option<TargetStatus> {
+        self.0.target_status()
     }
 
     /// When the batch is taken, and whether that is still to come.

@@ -3,7 +3,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use punctual_core::Nanos;
-use punctual_sys::Error;
+
+use crate::error::Error;
 
 /// The time from one tick to the next, exactly: a fraction, so that 59.94 Hz is
 /// in phase after a year.
@@ -141,12 +142,6 @@ impl Period {
                 "{asked} as a period: it is from 1 ns (1 GHz) to 100 years"
             ))),
         }
-    }
-}
-
-impl From<Period> for punctual_core::Period {
-    fn from(period: Period) -> Self {
-        period.0
     }
 }
 

@@ -34,7 +34,7 @@ use crate::outcome::Outcome;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Statistics {
-    past: u64,
+    already_late: u64,
     missed: u64,
     naps: u64,
     slept_ns: u64,
@@ -42,7 +42,7 @@ pub struct Statistics {
     late_ns: u64,
     late_max_ns: u64,
     hit_budget: u64,
-    trapped: u64,
+    preempted_spins: u64,
     #[cfg_attr(feature = "serde", serde(with = "bins"))]
     late: [u64; BINS],
 }
@@ -52,13 +52,13 @@ const PARTS: u32 = 8;
 const BINS: usize = 256;
 /// A spin that ends so late did not have the CPU. A reading of the clock takes a thousandth of it,
 /// and the shortest slices of schedulers last that long.
-const TRAPPED: Nanos = Nanos::from_us(100);
+const PREEMPTED: Nanos = Nanos::from_us(100);
 
 impl Statistics {
     /// Nothing seen yet.
     pub const fn new() -> Self {
         Self {
-            past: 0,
+            already_late: 0,
             missed: 0,
             naps: 0,
             slept_ns: 0,
@@ -66,12 +66,13 @@ impl Statistics {
             late_ns: 0,
             late_max_ns: 0,
             hit_budget: 0,
-            trapped: 0,
+            preempted_spins: 0,
             late: [0; BINS],
         }
     }
 
-    /// Counts a wait, as the waiter does that keeps statistics itself.
+    /// Counts a wait, as the waiter does that keeps statistics itself. For bindings.
+    #[doc(hidden)]
     pub fn record(&mut self, outcome: &Outcome) {
         let late_ns = outcome.late.as_ns();
         let has_waited = outcome.naps > 0 || !outcome.spun.is_zero();
@@ -79,16 +80,17 @@ impl Statistics {
         *count = count.saturating_add(1);
         self.late_ns = self.late_ns.saturating_add(late_ns);
         self.late_max_ns = self.late_max_ns.max(late_ns);
-        self.past += u64::from(!has_waited);
+        self.already_late += u64::from(!has_waited);
         self.naps += u64::from(outcome.naps);
         // Time that has passed: 584 years of it are more than there will be.
         self.slept_ns += outcome.slept.as_ns();
         self.spun_ns += outcome.spun.as_ns();
         self.hit_budget += u64::from(outcome.hit_budget);
-        self.trapped += u64::from(!outcome.spun.is_zero() && outcome.late > TRAPPED);
+        self.preempted_spins += u64::from(!outcome.spun.is_zero() && outcome.late > PREEMPTED);
     }
 
-    /// Adds slots without a wait.
+    /// Adds slots without a wait. For bindings.
+    #[doc(hidden)]
     pub fn miss(&mut self, slots: u64) {
         self.missed = self.missed.saturating_add(slots);
     }
@@ -100,14 +102,14 @@ impl Statistics {
         }
         self.late_max_ns = self.late_max_ns.max(other.late_max_ns);
         for (sum, more) in [
-            (&mut self.past, other.past),
+            (&mut self.already_late, other.already_late),
             (&mut self.missed, other.missed),
             (&mut self.naps, other.naps),
             (&mut self.slept_ns, other.slept_ns),
             (&mut self.spun_ns, other.spun_ns),
             (&mut self.late_ns, other.late_ns),
             (&mut self.hit_budget, other.hit_budget),
-            (&mut self.trapped, other.trapped),
+            (&mut self.preempted_spins, other.preempted_spins),
         ] {
             *sum = sum.saturating_add(more);
         }
@@ -121,8 +123,8 @@ impl Statistics {
 
     /// The number of waits whose deadline had passed when they began. Their lateness is the
     /// caller's.
-    pub fn past(&self) -> u64 {
-        self.past
+    pub fn already_late(&self) -> u64 {
+        self.already_late
     }
 
     /// The slots that no tick was for; nothing of a waiter by itself.
@@ -162,8 +164,8 @@ impl Statistics {
     /// How many waits spun and were late by more than 100 us all the same: others had
     /// the CPU while they spun. Where these are many, spinning is of no use: every CPU is
     /// busy, or a quota is used up.
-    pub fn trapped(&self) -> u64 {
-        self.trapped
+    pub fn preempted_spins(&self) -> u64 {
+        self.preempted_spins
     }
 
     /// The lateness that a part `q` of the waits does not exceed, from 0 to 1; `None`
@@ -215,6 +217,10 @@ impl Statistics {
     /// The lateness in nanoseconds as an HdrHistogram with three digits and up to an
     /// hour, each as long as the longest of its bin. Feature `hdrhistogram`.
     #[cfg(feature = "hdrhistogram")]
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "three digits are always possible"
+    )]
     pub fn to_hdrhistogram(&self) -> hdrhistogram::Histogram<u64> {
         const HOUR_NS: u64 = 3_600_000_000_000;
         let mut histogram = hdrhistogram::Histogram::new_with_max(HOUR_NS, 3)
@@ -347,9 +353,9 @@ mod prometheus {
 punctual_lateness_seconds_bucket{{{all}{comma}le=\"+Inf\"}} {waits}
 punctual_lateness_seconds_sum{braced} {late}
 punctual_lateness_seconds_count{braced} {waits}
-# HELP punctual_past_deadlines_total Waits whose deadline had passed when they began.
-# TYPE punctual_past_deadlines_total counter
-punctual_past_deadlines_total{braced} {past}
+# HELP punctual_already_late_total Waits whose deadline had passed when they began.
+# TYPE punctual_already_late_total counter
+punctual_already_late_total{braced} {already_late}
 # HELP punctual_missed_slots_total Slots that no tick was for.
 # TYPE punctual_missed_slots_total counter
 punctual_missed_slots_total{braced} {missed}
@@ -365,20 +371,20 @@ punctual_spun_seconds_total{braced} {spun}
 # HELP punctual_budget_hits_total Waits that would have spun more if their budget had let them.
 # TYPE punctual_budget_hits_total counter
 punctual_budget_hits_total{braced} {hits}
-# HELP punctual_trapped_total Waits that spun and were late by more than 100 us all the same.
-# TYPE punctual_trapped_total counter
-punctual_trapped_total{braced} {trapped}
+# HELP punctual_preempted_spins_total Waits that spun and were late by more than 100 us all the same.
+# TYPE punctual_preempted_spins_total counter
+punctual_preempted_spins_total{braced} {preempted_spins}
 ",
             buckets = BUCKETS_US.map(bucket).concat(),
             waits = of.waits(),
             late = of.late_ns as f64 / 1e9,
-            past = of.past as f64,
+            already_late = of.already_late as f64,
             missed = of.missed as f64,
             naps = of.naps as f64,
             slept = of.slept_ns as f64 / 1e9,
             spun = of.spun_ns as f64 / 1e9,
             hits = of.hit_budget as f64,
-            trapped = of.trapped as f64,
+            preempted_spins = of.preempted_spins as f64,
         )
     }
 
@@ -470,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn trapped_is_who_spun_and_was_late() {
+    fn a_spin_that_ends_late_was_preempted() {
         let mut seen = Statistics::new();
         let spun = |late_us| Outcome {
             spun: Nanos::from_us(5),
@@ -479,11 +485,14 @@ mod tests {
         };
         seen.record(&spun(100));
         seen.record(&late(5_000_000));
-        assert_eq!(seen.trapped(), 0);
+        assert_eq!(seen.preempted_spins(), 0);
         seen.record(&spun(101));
-        assert_eq!((seen.trapped(), seen.past()), (1, 0));
+        assert_eq!((seen.preempted_spins(), seen.already_late()), (1, 0));
         seen.record(&Outcome::of_past_deadline(Duration::from_secs(1)));
-        assert_eq!((seen.trapped(), seen.past(), seen.waits()), (1, 1, 4));
+        assert_eq!(
+            (seen.preempted_spins(), seen.already_late(), seen.waits()),
+            (1, 1, 4)
+        );
     }
 
     #[cfg(feature = "hdrhistogram")]

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use punctual_core::strategies::Defaults;
 use punctual_core::{Method, StrategySpec};
-use punctual_sys::Error;
 
-use crate::budget::{Budget, Promise};
+use crate::budget::Budget;
+use crate::error::Error;
+use crate::target::Target;
 
 const DEFAULTS: Defaults = if cfg!(windows) {
     Defaults::WINDOWS
@@ -31,7 +32,24 @@ const DEFAULTS: Defaults = if cfg!(windows) {
 ///
 /// `punctual bench` measures all of them on your machine.
 ///
-/// As text a strategy is a name with parameters, `fixed-margin:margin=200us`.
+/// As text a strategy is a name with parameters, `fixed-margin:margin=200us`. The strategies
+/// `precise` and `timer` of the accurate-sleep article (2022) exist as text only, to compare
+/// with: `precise:x=1`, where `x` is a number of standard deviations from 0 to 100. Both learn a
+/// mean and a deviation from all their sleeps, and forget nothing: one bad sleep can make them
+/// spin for ever.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual::{Strategy, Waiter};
+///
+/// let strategy: Strategy = "fixed-margin:margin=200us".parse()?;
+/// assert_eq!(strategy, Strategy::fixed_margin(Duration::from_micros(200)));
+/// let mut waiter = Waiter::builder().strategy(strategy).build()?;
+/// waiter.sleep(Duration::from_millis(1));
+/// # Ok::<(), punctual::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Strategy(pub(crate) StrategySpec);
 
@@ -43,7 +61,7 @@ impl Strategy {
     /// and what a nap costs; finds the ticks on which naps end, and never
     /// stops trying to sleep. Its spins offer the CPU to other threads that wait, are short
     /// while they are preempted, and never last more than 40 ms. A weight outside of that range is refused by
-    /// [`Builder::build`](crate::Builder::build). `docs/adaptive.md` in the
+    /// [`WaiterBuilder::build`](crate::WaiterBuilder::build). `docs/adaptive.md` in the
     /// repository explains it.
     ///
     /// # Accuracy
@@ -120,22 +138,14 @@ impl Strategy {
         self.0.name()
     }
 
-    /// With this budget and this promise, if they are given.
+    /// With this budget and this target, if they are given.
     pub(crate) fn spec(
         &self,
         within: Option<Budget>,
-        keeping: Option<Promise>,
+        meeting: Option<Target>,
     ) -> Result<StrategySpec, Error> {
         let mut spec = self.0;
         match &mut spec {
-            StrategySpec::Precise { x, .. } | StrategySpec::Timer { x, .. }
-                if !(0.0..=100.0).contains(x) =>
-            {
-                return Err(Error::range(format!(
-                    "`{}` with x = {x}: the number of standard deviations goes from 0 to 100",
-                    self.name()
-                )));
-            }
             StrategySpec::Adaptive { weight, .. } | StrategySpec::Quantile { weight, .. }
                 if !StrategySpec::WEIGHTS.contains(weight) =>
             {
@@ -144,21 +154,19 @@ impl Strategy {
                     self.name()
                 )));
             }
-            StrategySpec::Adaptive {
-                budget, promise, ..
-            } => {
+            StrategySpec::Adaptive { budget, target, .. } => {
                 *budget = within.map_or(Ok(*budget), Budget::core)?;
-                *promise = keeping.map_or(Ok(*promise), Promise::check)?;
+                *target = meeting.map_or(Ok(*target), Target::check)?;
             }
-            _ if keeping.is_some() => {
+            _ if meeting.is_some() => {
                 return Err(Error::range(format!(
-                    "`{}` keeps no promise: only `adaptive` does",
+                    "`{}` has no target: only `adaptive` has one",
                     self.name()
                 )));
             }
             _ if within.is_some_and(|budget| budget != Budget::Unlimited) => {
                 return Err(Error::range(format!(
-                    "`{}` keeps no budget: only `adaptive` does",
+                    "`{}` has no budget: only `adaptive` has one",
                     self.name()
                 )));
             }

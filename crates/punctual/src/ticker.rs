@@ -1,14 +1,15 @@
 use std::time::{Duration, Instant};
 
-use punctual_core::schedule::{Books, MissedTickBehavior, Schedule};
-use punctual_core::strategies::Promised;
-use punctual_sys::nap::Cancel;
+use punctual_core::schedule::Schedule;
 
+use crate::cancel::Cancel;
 use crate::clock::Anchor;
 use crate::outcome::{Cancelled, Outcome};
 use crate::own;
 use crate::period::Period;
+use crate::slots::{MissedTickBehavior, SlotCounts};
 use crate::statistics::Statistics;
+use crate::target::TargetStatus;
 use crate::waiter::{Stops, Waiter, after, passed};
 
 /// The caller's clock, counted so that a schedule may be moved before its begin.
@@ -39,9 +40,21 @@ pub fn interval(period: Period) -> Ticker {
 }
 
 /// A [`Ticker`] whose first tick is due at `start`, however far away that is.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use punctual::{Period, interval_at};
+///
+/// let start = Instant::now() + Duration::from_millis(2);
+/// let tick = interval_at(start, Period::hz(1_000)?).tick();
+/// assert_eq!(tick.scheduled(), start);
+/// # Ok::<(), punctual::Error>(())
+/// ```
 pub fn interval_at(start: Instant, period: Period) -> Ticker {
     Ticker {
-        schedule: Schedule::starting_at(BEGIN, period.into(), MissedTickBehavior::Skip),
+        schedule: Schedule::starting_at(BEGIN, period.0, MissedTickBehavior::Skip.core()),
         anchor: Anchor {
             instant: start,
             tick: BEGIN,
@@ -79,7 +92,7 @@ pub(crate) fn reset_at(
 /// A tick for a slot that has passed comes at once. [`MissedTickBehavior`] decides about other
 /// slots that have passed by then; by default they are [missed](MissedTickBehavior::Skip). After a
 /// stall of 5 s at 1 kHz there is one tick that is up to 5 s late. It tells of some 5,000 missed
-/// slots, and the next is in phase. Nothing is ever dropped silently: see [`books`](Self::books).
+/// slots, and the next is in phase. Nothing is ever dropped silently: see [`counts`](Self::counts).
 ///
 /// A suspend is a stall where [`Instant`] goes on meanwhile, on Windows. On Linux
 /// and macOS it stands still, and nothing is missed.
@@ -102,13 +115,13 @@ pub(crate) fn reset_at(
 ///
 /// let stop = Cancel::new(); // another thread ends the loop with stop.cancel()
 /// let mut ticker = interval(Period::hz_ratio(60_000, 1_001)?)
-///     .missed_tick_behavior(MissedTickBehavior::Delay);
+///     .with_missed_tick_behavior(MissedTickBehavior::Delay);
 /// while let Ok(tick) = ticker.tick_or(&stop) {
 ///     println!("{:?} late", tick.lateness());
 ///     # stop.cancel();
 /// }
-/// let books = ticker.books();
-/// assert_eq!(books.due, books.ticks + books.missed + books.owed);
+/// let counts = ticker.counts();
+/// assert_eq!(counts.due, counts.ticks + counts.missed + counts.owed);
 /// # Ok::<(), punctual::Error>(())
 /// ```
 #[derive(Debug)]
@@ -124,14 +137,19 @@ impl Ticker {
     /// Sets how a late tick treats missed slots; the default is
     /// [`Skip`](MissedTickBehavior::Skip).
     #[must_use]
-    pub fn missed_tick_behavior(mut self, behavior: MissedTickBehavior) -> Self {
+    pub fn with_missed_tick_behavior(mut self, behavior: MissedTickBehavior) -> Self {
         self.set_missed_tick_behavior(behavior);
         self
     }
 
-    /// Changes what becomes of slots that a later tick is too late for.
+    /// Returns how a late tick treats missed slots.
+    pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
+        MissedTickBehavior::of(self.schedule.behavior())
+    }
+
+    /// Changes how late ticks treat missed slots, from now on.
     pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
-        self.schedule.set_behavior(behavior);
+        self.schedule.set_behavior(behavior.core());
     }
 
     /// Waits with this waiter, instead of one with the
@@ -150,7 +168,7 @@ impl Ticker {
     /// Waits with another waiter, as [`waiter`](Self::waiter). Statistics are those of the new
     /// one.
     pub fn set_waiter(&mut self, waiter: Waiter) {
-        if self.begins_now && self.books().ticks == 0 {
+        if self.begins_now && self.counts().ticks == 0 {
             self.anchor.instant = waiter.now();
         }
         self.waiter = waiter;
@@ -209,7 +227,7 @@ impl Ticker {
     /// Each change may move the phase by a nanosecond.
     pub fn set_period(&mut self, period: Period) {
         let now = self.anchor.tick(self.waiter.now());
-        self.schedule.set_period(period.into(), now);
+        self.schedule.set_period(period.0, now);
     }
 
     /// Moves all slots to come by so many nanoseconds, later if it is positive. It follows an
@@ -232,12 +250,12 @@ impl Ticker {
     }
 
     /// Returns the counts of all slots until the last tick or change.
-    pub fn books(&self) -> Books {
-        self.schedule.books()
+    pub fn counts(&self) -> SlotCounts {
+        SlotCounts::of(self.schedule.counts())
     }
 
     /// Keeps [`Statistics`] of all ticks from now on, as [`Waiter::keep_statistics`]. Ticks that
-    /// other code waits for count as past.
+    /// other code waits for count as [already late](Statistics::already_late).
     pub fn keep_statistics(&mut self) {
         self.waiter.keep_statistics();
     }
@@ -252,9 +270,9 @@ impl Ticker {
         self.waiter.take_statistics()
     }
 
-    /// Returns how well its waiter keeps its promise, as [`Waiter::promised`].
-    pub fn promised(&self) -> Option<Promised> {
-        self.waiter.promised()
+    /// Returns how well its waiter meets its target, as [`Waiter::target_status`].
+    pub fn target_status(&self) -> Option<TargetStatus> {
+        self.waiter.target_status()
     }
 
     /// The tick for the next slot, after a wait of other code until `actual`: at or after
@@ -308,6 +326,17 @@ impl Iterator for Ticker {
 }
 
 /// A slot of a [`Ticker`] or a [`Pacer`](crate::Pacer) and what became of it.
+///
+/// # Examples
+///
+/// ```
+/// use punctual::{Period, interval};
+///
+/// let tick = interval(Period::hz(1_000)?).tick();
+/// assert_eq!((tick.number(), tick.missed()), (0, 0));
+/// assert_eq!(tick.actual() - tick.scheduled(), tick.lateness());
+/// # Ok::<(), punctual::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tick {
     pub(crate) number: u64,

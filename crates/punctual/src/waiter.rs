@@ -3,17 +3,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use punctual_core::Strategy as _;
-use punctual_core::strategies::{self, Adaptive, AnyStrategy, Promised};
+use punctual_core::strategies::{self, Adaptive, AnyStrategy};
 use punctual_core::{Goal, Limit, Method, Nanos, Reason, Step, Turn, Wake};
 use punctual_sys::clock::{self, Host, Tick};
-use punctual_sys::nap::{Cancel, Nap, Slack};
+use punctual_sys::nap::{Nap, Slack};
 use punctual_sys::{crowd, thread};
 
-use crate::budget::Learned;
+use crate::cancel::Cancel;
 use crate::clock::{Anchor, Clock};
 use crate::outcome::{Cancelled, End, Interrupted, Outcome};
 use crate::own;
+use crate::profile::Profile;
 use crate::statistics::Statistics;
+use crate::target::TargetStatus;
 
 /// Waits with one strategy, and keeps what that has learned.
 ///
@@ -92,6 +94,11 @@ pub(crate) const TIMER: Method = if cfg!(windows) {
     Method::SlacklessFutex
 };
 
+/// The same of a clock of the user's.
+pub(crate) fn timer_of(clock: &dyn Clock) -> Method {
+    clock.timer().parse().unwrap_or(Method::Timer)
+}
+
 /// The caller's code spins from this long before the deadline, on its own clock: long enough to be
 /// in the cache when the deadline comes.
 const LAST: Nanos = Nanos::from_us(2);
@@ -121,7 +128,7 @@ impl Waiter {
     }
 
     /// The time on the clock of its waits: `Instant::now`, or that of
-    /// [`Builder::clock`](crate::Builder::clock) or [its thread](crate::with_clock).
+    /// [`WaiterBuilder::clock`](crate::WaiterBuilder::clock) or [its thread](crate::with_clock).
     #[inline]
     pub fn now(&self) -> Instant {
         match &self.clock {
@@ -156,7 +163,7 @@ impl Waiter {
         if is_the_same {
             return;
         }
-        let timer = threads.as_ref().map_or(TIMER, |clock| clock.timer());
+        let timer = threads.as_ref().map_or(TIMER, |clock| timer_of(&**clock));
         if let AnyStrategy::Adaptive(adaptive) = &mut self.strategy {
             *adaptive = adaptive.anew(timer);
         }
@@ -188,13 +195,13 @@ impl Waiter {
     }
 
     /// Waits for `duration` from now, or until `cancel` is cancelled, as
-    /// [`wait_until`](Self::wait_until).
+    /// [`sleep_until_or`](Self::sleep_until_or).
     ///
     /// # Errors
     /// [`Cancelled`], also if it was cancelled before the call.
     ///
     /// # Accuracy
-    /// As [`wait_until`](Self::wait_until).
+    /// As [`sleep_until_or`](Self::sleep_until_or).
     ///
     /// # Examples
     ///
@@ -209,7 +216,7 @@ impl Waiter {
     /// ```
     #[inline]
     pub fn sleep_or(&mut self, duration: Duration, cancel: &Cancel) -> Result<Outcome, Cancelled> {
-        self.wait_until(after(self.now(), duration), cancel)
+        self.sleep_until_or(after(self.now(), duration), cancel)
     }
 
     /// Waits until `deadline`, or until `cancel` is cancelled: by another thread or, on Linux
@@ -241,7 +248,7 @@ impl Waiter {
     ///     move || {
     ///         let mut waiter = Waiter::new();
     ///         let mut next = Instant::now();
-    ///         while waiter.wait_until(next, &stop).is_ok() {
+    ///         while waiter.sleep_until_or(next, &stop).is_ok() {
     ///             next += Duration::from_secs(3);
     ///         }
     ///     }
@@ -250,7 +257,11 @@ impl Waiter {
     /// control.join().unwrap();
     /// ```
     #[inline]
-    pub fn wait_until(&mut self, deadline: Instant, cancel: &Cancel) -> Result<Outcome, Cancelled> {
+    pub fn sleep_until_or(
+        &mut self,
+        deadline: Instant,
+        cancel: &Cancel,
+    ) -> Result<Outcome, Cancelled> {
         let near = self.approach_or(deadline, cancel)?;
         Ok(self.finish(near, deadline))
     }
@@ -331,10 +342,10 @@ impl Waiter {
         deadline.saturating_duration_since(self.now())
     }
 
-    /// How well it keeps its [promise](crate::Builder::promise); `None` without one.
-    pub fn promised(&self) -> Option<Promised> {
+    /// Returns how well it meets its [target](crate::WaiterBuilder::target); `None` without one.
+    pub fn target_status(&self) -> Option<TargetStatus> {
         match &self.strategy {
-            AnyStrategy::Adaptive(adaptive) => adaptive.promised(),
+            AnyStrategy::Adaptive(adaptive) => adaptive.target_status().map(TargetStatus::of),
             _ => None,
         }
     }
@@ -384,9 +395,9 @@ impl Waiter {
 
     /// Returns the knowledge of the strategy, to start another waiter with; `None` for strategies
     /// other than `adaptive`.
-    pub fn learned(&self) -> Option<Learned> {
+    pub fn profile(&self) -> Option<Profile> {
         match &self.strategy {
-            AnyStrategy::Adaptive(adaptive) => Some(Learned(adaptive.learned())),
+            AnyStrategy::Adaptive(adaptive) => Some(Profile(adaptive.profile())),
             _ => None,
         }
     }
@@ -572,7 +583,10 @@ impl Waiter {
     #[cold]
     fn outlast(&mut self, rest: Tick, stops: Stops<'_>) -> End {
         loop {
-            match self.nap.until(rest, self.slack, stops.cancel) {
+            match self
+                .nap
+                .until(rest, self.slack, stops.cancel.map(|it| &it.0))
+            {
                 Reason::Event => return End::Cancelled,
                 Reason::Interrupted if stops.by_signals => return End::Interrupted,
                 Reason::Interrupted => {}
@@ -598,6 +612,7 @@ impl Waiter {
             }
             return Reason::Timer;
         }
+        let cancel = cancel.map(|it| &it.0);
         match (method, limit) {
             (Method::Sleep, limit) => self.nap.ordinary(limit.length(now), cancel),
             (_, Limit::Until(instant)) => self.nap.until(instant, self.slack, cancel),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use punctual::{
-    Cancel, Clock, FramePacer, MissedTickBehavior, Pacer, Period, Promise, Strategy, Waiter,
+    Cancel, Clock, FramePacer, MissedTickBehavior, Pacer, Period, Strategy, Target, Waiter,
     interval, interval_at, with_clock,
 };
 
@@ -89,7 +89,7 @@ fn spins_that_are_cancelled_count_against_a_budget() {
     for _ in 0..4_000 {
         cancel.reset();
         // Too short for a nap to be tried.
-        let _ = waiter.wait_until(waiter.now() + MS / 100, &cancel);
+        let _ = waiter.sleep_until_or(waiter.now() + MS / 100, &cancel);
     }
     // The allowance of a second, and a hundredth of 40 ms at most.
     let spun = *spun.lock().unwrap();
@@ -136,12 +136,12 @@ fn a_wait_on_it_is_cancelled() {
         clock.cancels = Some((start + 5 * MS, stop.clone()));
         let mut waiter = on(&clock, strategy);
         for n in 1..5 {
-            assert!(waiter.wait_until(start + n * MS, &stop).is_ok());
+            assert!(waiter.sleep_until_or(start + n * MS, &stop).is_ok());
         }
         // The clock's sleeps are not cut short.
-        let last = waiter.wait_until(start + 9 * MS, &stop);
+        let last = waiter.sleep_until_or(start + 9 * MS, &stop);
         assert!(last.is_err() || waiter.now() == start + 9 * MS);
-        assert!(waiter.wait_until(start, &stop).is_err());
+        assert!(waiter.sleep_until_or(start, &stop).is_err());
     }
 }
 
@@ -207,7 +207,7 @@ fn a_batch_has_every_slot_of_its_linger() {
     for behavior in [Burst, BurstOf(3), Delay, Skip] {
         let clock = Manual::new();
         let pacer = Pacer::starting_at(clock.now(), Period::hz(2_551).unwrap());
-        let pacer = pacer.missed_tick_behavior(behavior);
+        let pacer = pacer.with_missed_tick_behavior(behavior);
         let mut pacer = pacer.waiter(on(&clock, "system"));
         let mut expected = 0;
         for _ in 0..300 {
@@ -218,21 +218,21 @@ fn a_batch_has_every_slot_of_its_linger() {
                 expected += 1;
             }
         }
-        let books = pacer.books();
-        assert_eq!((books.due, books.ticks), (1_800, 1_800), "{behavior:?}");
-        assert_eq!((books.missed, books.owed, books.shifts), (0, 0, 0));
+        let counts = pacer.counts();
+        assert_eq!((counts.due, counts.ticks), (1_800, 1_800), "{behavior:?}");
+        assert_eq!((counts.missed, counts.owed, counts.shifts), (0, 0, 0));
 
-        // Of a full batch the next one has the rest; of a stall the books have it.
+        // Of a full batch the next one has the rest; of a stall the counts have it.
         assert_eq!(pacer.next_batch(2, 2 * MS).len(), 2);
-        assert_eq!((pacer.books().missed, pacer.books().owed), (0, 4));
+        assert_eq!((pacer.counts().missed, pacer.counts().owed), (0, 4));
         clock.sleep(Duration::from_secs(1));
         let ticks: u64 = pacer
             .next_batch(64, 2 * MS)
             .map(|slot| 1 + slot.missed())
             .sum();
-        let books = pacer.books();
-        assert_eq!(books.due, 1_802 + ticks + books.owed, "{behavior:?}");
-        assert_eq!(books.due, books.ticks + books.missed + books.owed);
+        let counts = pacer.counts();
+        assert_eq!(counts.due, 1_802 + ticks + counts.owed, "{behavior:?}");
+        assert_eq!(counts.due, counts.ticks + counts.missed + counts.owed);
     }
 }
 
@@ -246,7 +246,7 @@ fn whatever_takes_a_waiter_takes_its_clock() {
     assert_eq!(last.actual(), start + Duration::from_secs(1_001));
     clock.sleep(Duration::from_secs(10));
     ticker.set_period(Period::hz(1).unwrap());
-    assert_eq!(ticker.books().missed, 598);
+    assert_eq!(ticker.counts().missed, 598);
 
     let mut pacer = Pacer::starting_at(clock.now(), Period::hz(1_000).unwrap());
     pacer = pacer.waiter(on(&clock, "system"));
@@ -333,15 +333,15 @@ fn a_waiter_without_a_clock_waits_on_that_of_its_thread() {
     static WAITER: Mutex<Waiter> = Mutex::new(Waiter::new());
     let sleep = |length| WAITER.lock().unwrap().sleep(length);
     sleep(MS);
-    let promised: Strategy = "adaptive".parse().unwrap();
-    let promised = Waiter::builder().strategy(promised);
-    let mut promised = promised.promise(Promise::spinning(0.02)).build().unwrap();
+    let strategy: Strategy = "adaptive".parse().unwrap();
+    let builder = Waiter::builder().strategy(strategy);
+    let mut waiter = builder.target(Target::spinning(0.02)).build().unwrap();
     for clock in [elsewhere(), elsewhere()] {
         let start = clock.now();
         with_clock(clock.clone(), || {
             assert_eq!(sleep(3 * MS).lateness(), Duration::ZERO);
-            promised.sleep(2 * MS);
-            assert!(promised.promised().is_some());
+            waiter.sleep(2 * MS);
+            assert!(waiter.target_status().is_some());
             let first = Waiter::default().sleep_or(MS, &Cancel::new());
             assert_eq!(first.unwrap().lateness(), Duration::ZERO);
             assert_eq!(clock.now(), start + 6 * MS);

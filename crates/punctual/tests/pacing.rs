@@ -21,8 +21,8 @@ fn slots_keep_their_intended_start_however_late_they_come() {
         assert_eq!(slot.scheduled(), first + period.times(n));
         assert!(Instant::now() >= slot.actual());
     }
-    let books = pacer.books();
-    assert_eq!((books.ticks, books.missed), (200, 0));
+    let counts = pacer.counts();
+    assert_eq!((counts.ticks, counts.missed), (200, 0));
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn batches_take_what_is_over_and_nothing_else() {
             expected += 1;
         }
     }
-    assert_eq!(pacer.books().ticks, expected);
+    assert_eq!(pacer.counts().ticks, expected);
     // At least one, and none before its time.
     let batch = pacer.next_batch(0, Duration::ZERO);
     assert_eq!(batch.len(), 1);
@@ -49,13 +49,13 @@ fn batches_take_what_is_over_and_nothing_else() {
     stop.cancel();
     let hour = Duration::from_secs(3_600);
     assert!(pacer.next_batch_or(1, hour, &stop).is_err());
-    assert_eq!(pacer.books().ticks, expected + 1);
+    assert_eq!(pacer.counts().ticks, expected + 1);
 }
 
 #[test]
 fn without_waiting_there_is_a_slot_only_when_it_is_over() {
     let hourly = Period::hz_ratio(1, 3_600).unwrap();
-    let mut pacer = Pacer::new(hourly).missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut pacer = Pacer::new(hourly).with_missed_tick_behavior(MissedTickBehavior::Delay);
     assert_eq!(pacer.try_next_slot().unwrap().number(), 0);
     assert!(pacer.try_next_slot().is_none());
     pacer.set_period(hz(1_000_000));
@@ -116,7 +116,7 @@ fn late_frames_begin_when_the_work_is_to_be_safe() {
         assert!(pacer.predicted_work() >= done.work().min(most));
         assert!(now <= frame.target() + done.lateness());
     }
-    assert_eq!(pacer.books().due, number + 1);
+    assert_eq!(pacer.counts().due, number + 1);
 }
 
 #[test]
@@ -132,8 +132,8 @@ fn frames_that_end_at_their_slot_end_no_sooner() {
         assert_eq!(done.frame_time().is_none(), n == 0);
         assert!(done.oversleep() <= done.lateness());
     }
-    let books = pacer.books();
-    assert!(books.missed >= 3, "{books:?}");
+    let counts = pacer.counts();
+    assert!(counts.missed >= 3, "{counts:?}");
     // An end without a begin is one of a frame without work.
     assert_eq!(pacer.end().work(), Duration::ZERO);
 }
@@ -144,15 +144,15 @@ fn cancelled_frames_have_not_begun_and_not_ended() {
     stop.cancel();
     let hourly = Period::every(Duration::from_secs(3_600)).unwrap();
     let mut pacer = FramePacer::late(hourly);
-    let ticks = pacer.books().ticks;
+    let ticks = pacer.counts().ticks;
     assert!(pacer.begin_or(&stop).is_err());
-    assert_eq!(pacer.books().ticks, ticks);
+    assert_eq!(pacer.counts().ticks, ticks);
     let mut pacer = FramePacer::at_end(hourly);
     assert!(pacer.end_or(&stop).is_err());
-    assert_eq!(pacer.books().ticks, ticks);
+    assert_eq!(pacer.counts().ticks, ticks);
     pacer.begin();
     assert!(pacer.end_or(&stop).is_err());
-    assert_eq!(pacer.books().ticks, ticks + 1);
+    assert_eq!(pacer.counts().ticks, ticks + 1);
 }
 
 /// Every slot has passed when the loop reaches it.
@@ -164,7 +164,7 @@ fn loops_that_are_always_late_can_be_stopped() {
     let mut pacer = Pacer::new(period);
     assert!(pacer.next_slot_or(&stop).is_err());
     assert!(pacer.next_batch_or(64, Duration::ZERO, &stop).is_err());
-    assert_eq!(pacer.books().ticks, 0);
+    assert_eq!(pacer.counts().ticks, 0);
     for mut pacer in [FramePacer::late(period), FramePacer::at_end(period)] {
         assert!(pacer.begin_or(&stop).is_err());
         let frame = pacer.begin();

@@ -120,15 +120,15 @@ fn the_books_balance_on_a_loaded_machine() {
                 .unwrap();
             let mut ticker = interval(Period::hz(5_000).unwrap())
                 .waiter(waiter)
-                .missed_tick_behavior(behavior);
+                .with_missed_tick_behavior(behavior);
             let mut missed = 0;
             for turn in 1..=200_u64 {
                 let tick = ticker.tick();
                 missed += tick.missed();
                 assert!(Instant::now() >= tick.scheduled());
-                let books = ticker.books();
-                assert_eq!((books.ticks, books.missed), (turn, missed));
-                assert!(books.due > tick.number());
+                let counts = ticker.counts();
+                assert_eq!((counts.ticks, counts.missed), (turn, missed));
+                assert!(counts.due > tick.number());
                 match turn % 40 {
                     7 => std::thread::sleep(Duration::from_millis(2)),
                     17 => ticker.set_period(Period::hz(1_000 + turn).unwrap()),
@@ -137,13 +137,13 @@ fn the_books_balance_on_a_loaded_machine() {
                     _ => {}
                 }
             }
-            let books = ticker.books();
+            let counts = ticker.counts();
             match behavior {
-                MissedTickBehavior::Skip | MissedTickBehavior::Delay => assert!(books.owed <= 1),
-                MissedTickBehavior::BurstOf(most) => assert!(books.owed <= most.max(1)),
+                MissedTickBehavior::Skip | MissedTickBehavior::Delay => assert!(counts.owed <= 1),
+                MissedTickBehavior::BurstOf(most) => assert!(counts.owed <= most.max(1)),
                 _ => {}
             }
-            assert!(books.shifts >= 15, "{books:?}");
+            assert!(counts.shifts >= 15, "{counts:?}");
         }
         over.store(true, Ordering::Relaxed);
     });
@@ -185,8 +185,8 @@ fn a_start_is_kept_however_far_away_it_is() {
             ticker.set_period(Period::const_hz::<60>());
             assert_eq!(ticker.next_at(), start);
         }
-        let books = ticker.books();
-        assert_eq!(books.due, books.ticks + books.missed + books.owed);
+        let counts = ticker.counts();
+        assert_eq!(counts.due, counts.ticks + counts.missed + counts.owed);
         ticker.reset_at(now);
         assert_eq!(ticker.tick().scheduled(), now, "and back");
 
@@ -210,7 +210,7 @@ fn a_ticker_begins_anew_a_period_from_now() {
     let mut pacer = Pacer::new(hour);
     pacer.reset();
     assert!(pacer.try_next_slot().is_none());
-    assert_eq!(pacer.books().missed, 1, "the slot at the start");
+    assert_eq!(pacer.counts().missed, 1, "the slot at the start");
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn statistics_of_a_ticker_count_ticks_and_what_was_missed() {
     missed += late.missed();
     let seen = ticker.take_statistics();
     assert_eq!((seen.waits(), seen.missed()), (ticks + 1, missed));
-    assert!(late.missed() == 5 && seen.past() >= 1);
+    assert!(late.missed() == 5 && seen.already_late() >= 1);
 
     let mut pacer = Pacer::new(Period::hz(10_000).unwrap());
     pacer.keep_statistics();

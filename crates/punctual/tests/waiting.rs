@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use punctual::{Budget, Cancel, Slack, Strategy, Waiter, article};
+use punctual::{Budget, Cancel, Slack, Strategy, Waiter};
 
 fn strategies() -> Vec<Strategy> {
     [
@@ -106,7 +106,7 @@ fn what_cannot_be_had_is_an_error_that_says_so() {
     }
     let limited = Waiter::builder().budget(Budget::NeverSpin);
     let error = limited.strategy(Strategy::spin()).build().unwrap_err();
-    assert!(error.to_string().contains("`spin` keeps no budget"));
+    assert!(error.to_string().contains("`spin` has no budget"));
 
     for weight in [0.0, -1.0, f64::NAN, 1e9] {
         for strategy in [Strategy::adaptive(weight), Strategy::quantile(weight)] {
@@ -117,10 +117,7 @@ fn what_cannot_be_had_is_an_error_that_says_so() {
     let quantile: Strategy = "quantile:weight=3".parse().unwrap();
     assert_eq!(quantile, Strategy::quantile(3.0));
     for x in [-1.0, f64::NAN, 1e9] {
-        let error = Waiter::builder()
-            .strategy(article::precise(x))
-            .build()
-            .unwrap_err();
+        let error = format!("precise:x={x}").parse::<Strategy>().unwrap_err();
         assert!(error.is_range(), "{error}");
     }
     assert!(
@@ -200,7 +197,7 @@ fn cancelled_waits_end() {
         let name = strategy.to_string();
         let waiting = std::thread::spawn(move || {
             let mut waiter = Waiter::builder().strategy(strategy).build().unwrap();
-            waiter.wait_until(far, &theirs)
+            waiter.sleep_until_or(far, &theirs)
         });
         cancel.cancel();
         let ended = waiting.join().unwrap();
@@ -211,11 +208,11 @@ fn cancelled_waits_end() {
         );
         // Also those that begin afterwards, even if there is nothing to wait for.
         let mut waiter = Waiter::new();
-        assert!(waiter.wait_until(far, &cancel).is_err());
-        assert!(waiter.wait_until(Instant::now(), &cancel).is_err());
+        assert!(waiter.sleep_until_or(far, &cancel).is_err());
+        assert!(waiter.sleep_until_or(Instant::now(), &cancel).is_err());
         cancel.reset();
         let soon = Instant::now() + Duration::from_micros(300);
-        assert!(waiter.wait_until(soon, &cancel).is_ok());
+        assert!(waiter.sleep_until_or(soon, &cancel).is_ok());
         assert!(Instant::now() >= soon);
     }
 }
@@ -257,15 +254,15 @@ fn what_was_learned_goes_on() {
     for _ in 0..20 {
         first.sleep(Duration::from_micros(500));
     }
-    let learned = first.learned().unwrap();
-    let second = Waiter::builder().learned(&learned).build().unwrap();
-    assert_ne!(second.learned(), Waiter::new().learned());
+    let profile = first.profile().unwrap();
+    let second = Waiter::builder().profile(&profile).build().unwrap();
+    assert_ne!(second.profile(), Waiter::new().profile());
     // A third learns of the second all that the second did of the first.
-    let told = second.learned().unwrap();
-    let third = Waiter::builder().learned(&told).build().unwrap();
-    assert_eq!(third.learned().unwrap(), told);
+    let told = second.profile().unwrap();
+    let third = Waiter::builder().profile(&told).build().unwrap();
+    assert_eq!(third.profile().unwrap(), told);
     let spin = Waiter::builder().strategy(Strategy::spin());
-    assert!(spin.learned(&learned).build().unwrap().learned().is_none());
+    assert!(spin.profile(&profile).build().unwrap().profile().is_none());
 }
 
 #[test]
@@ -278,7 +275,7 @@ fn statistics_count_what_outcomes_say() {
     expected.record(&waiter.sleep_until(Instant::now() - Duration::from_millis(1)));
     let cancel = Cancel::new();
     cancel.cancel();
-    assert!(waiter.wait_until(Instant::now(), &cancel).is_err());
+    assert!(waiter.sleep_until_or(Instant::now(), &cancel).is_err());
     assert_eq!(waiter.statistics(), expected);
     assert_eq!(waiter.take_statistics(), expected);
     assert_eq!(waiter.statistics(), punctual::Statistics::new());
@@ -290,37 +287,37 @@ fn statistics_count_what_outcomes_say() {
 }
 
 #[test]
-fn promises_are_refused_or_kept_track_of() {
-    use punctual::{Binding, Promise};
+fn targets_are_refused_or_kept_track_of() {
+    use punctual::{LimitedBy, Target};
     let us = Duration::from_micros(50);
     for bad in [
-        Promise::lateness(Duration::ZERO, 0.01),
-        Promise::lateness(us, 0.0),
-        Promise::lateness(us, 1.0),
-        Promise::lateness(us, f64::NAN),
-        Promise::spinning(0.0),
-        Promise::spinning(-1.0),
-        Promise::spinning(f64::NAN),
-        Promise::lateness(us, 0.01).and_spinning(1.5),
+        Target::lateness(Duration::ZERO, 0.01),
+        Target::lateness(us, 0.0),
+        Target::lateness(us, 1.0),
+        Target::lateness(us, f64::NAN),
+        Target::spinning(0.0),
+        Target::spinning(-1.0),
+        Target::spinning(f64::NAN),
+        Target::lateness(us, 0.01).and_spinning(1.5),
     ] {
-        let refused = Waiter::builder().promise(bad).build().unwrap_err();
+        let refused = Waiter::builder().target(bad).build().unwrap_err();
         assert!(refused.is_range(), "{bad:?}: {refused}");
     }
     let of_another = Waiter::builder()
         .strategy(Strategy::spin())
-        .promise(Promise::spinning(0.5));
+        .target(Target::spinning(0.5));
     assert!(of_another.build().unwrap_err().is_range());
 
     let mut waiter = Waiter::builder()
-        .promise(Promise::lateness(us, 0.1).and_spinning(0.5))
+        .target(Target::lateness(us, 0.1).and_spinning(0.5))
         .build()
         .unwrap();
     for _ in 0..10 {
         waiter.sleep(Duration::from_micros(100));
     }
-    let promised = waiter.promised().unwrap();
-    assert_eq!(promised.binding, Binding::Learning);
+    let status = waiter.target_status().unwrap();
+    assert_eq!(status.limited_by, LimitedBy::Learning);
     // That it is kept, core's tests show in virtual time: here anything may take the CPU in a spin.
-    assert!((0.0..=1.0).contains(&promised.spun_share));
-    assert!(Waiter::new().promised().is_none());
+    assert!((0.0..=1.0).contains(&status.spun_share));
+    assert!(Waiter::new().target_status().is_none());
 }

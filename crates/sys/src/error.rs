@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 /// Why the host did not do what was asked.
 ///
@@ -31,7 +32,12 @@ impl Error {
             io::ErrorKind::InvalidInput => ErrorKind::Range,
             _ => ErrorKind::Other,
         };
-        Self::new(kind, format!("{what}: {cause}"))
+        let mut error = Self::new(kind, format!("{what}: {cause}"));
+        error.0.cause = Some(match cause.raw_os_error() {
+            Some(code) => io::Error::from_raw_os_error(code),
+            None => io::Error::new(cause.kind(), cause.to_string()),
+        });
+        error
     }
 
     /// [`Error::io`] with the error that the last system call of this thread
@@ -56,7 +62,11 @@ impl Error {
     }
 
     fn new(kind: ErrorKind, message: String) -> Self {
-        Self(Box::new(Inner { kind, message }))
+        Self(Box::new(Inner {
+            kind,
+            message,
+            cause: None,
+        }))
     }
 }
 
@@ -72,11 +82,22 @@ impl fmt::Debug for Error {
     }
 }
 
-impl std::error::Error for Error {}
+/// The source is the system's answer, where a call failed.
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        let cause = self.0.cause.as_ref()?;
+        Some(cause)
+    }
+}
+
+// It never changes, and its cause is made here: of a number or of a text.
+impl UnwindSafe for Error {}
+impl RefUnwindSafe for Error {}
 
 struct Inner {
     kind: ErrorKind,
     message: String,
+    cause: Option<io::Error>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,5 +126,15 @@ mod tests {
         let other = error(io::ErrorKind::OutOfMemory);
         assert!(!other.is_permission() && !other.is_unsupported() && !other.is_range());
         assert!(other.to_string().starts_with("pinning to CPU 3: "));
+    }
+
+    #[test]
+    fn the_system_answer_is_the_source() {
+        use std::error::Error as _;
+
+        let error = Error::io("pinning to CPU 3", &io::Error::from_raw_os_error(1));
+        let source = error.source().and_then(|source| source.downcast_ref());
+        assert_eq!(source.and_then(io::Error::raw_os_error), Some(1));
+        assert!(Error::range("a rate of 0").source().is_none());
     }
 }

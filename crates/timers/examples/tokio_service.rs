@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use punctual::{Period, Statistics};
-use punctual_timers::{interval, sleep};
+use punctual_timers::time::{interval, sleep};
 
 fn main() -> Result<(), punctual::Error> {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime can be made");

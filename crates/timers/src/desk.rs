@@ -8,8 +8,8 @@ use loom::sync::{Mutex, MutexGuard};
 #[cfg(not(all(test, loom)))]
 use std::sync::{Mutex, MutexGuard};
 
+use crate::instant::Time;
 use crate::queue::{Fired, Key, TimerQueue};
-use crate::time::Time;
 use crate::window::Window;
 
 /// A bell that ends the wait of the thread, from when it is rung until it is reset.

@@ -4,10 +4,10 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use futures_core::Stream;
-use punctual::{Books, MissedTickBehavior, Period, Tick, Ticker, Waiter};
+use punctual::{MissedTickBehavior, Period, SlotCounts, Tick, Ticker, Waiter};
 
+use crate::instant::{self, TaskClock};
 use crate::sleep::{Sleep, sleep_until};
-use crate::time::{self, TaskClock};
 
 /// An [`Interval`] whose first tick is due now.
 ///
@@ -17,8 +17,8 @@ use crate::time::{self, TaskClock};
 /// use punctual::{MissedTickBehavior, Period};
 ///
 /// # async fn task() -> Result<(), punctual::Error> {
-/// let mut interval = punctual_timers::interval(Period::hz(1_000)?)
-///     .missed_tick_behavior(MissedTickBehavior::Burst);
+/// let mut interval = punctual_timers::time::interval(Period::hz(1_000)?)
+///     .with_missed_tick_behavior(MissedTickBehavior::Burst);
 /// for _ in 0..3 {
 ///     let tick = interval.tick().await;
 ///     println!("{}: {:?} late, {} missed", tick.number(), tick.lateness(), tick.missed());
@@ -28,10 +28,25 @@ use crate::time::{self, TaskClock};
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(task()).unwrap();
 /// ```
 pub fn interval(period: Period) -> Interval {
-    interval_at(time::now(), period)
+    interval_at(instant::now(), period)
 }
 
 /// An [`Interval`] whose first tick is due at `start`.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use punctual::Period;
+/// use punctual_timers::time::interval_at;
+///
+/// # async fn task() {
+/// let start = Instant::now() + Duration::from_millis(1);
+/// let tick = interval_at(start, Period::const_hz::<1_000>()).tick().await;
+/// assert_eq!(tick.scheduled(), start);
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(task());
+/// ```
 pub fn interval_at(start: Instant, period: Period) -> Interval {
     // It only tells the ticker the time.
     let waiter = Waiter::builder().clock(TaskClock).build();
@@ -46,13 +61,28 @@ pub fn interval_at(start: Instant, period: Period) -> Interval {
 ///
 /// Ticks are in phase for ever, whatever each is late by. Slots that have passed when a
 /// tick comes are missed, unless
-/// [`missed_tick_behavior`](Self::missed_tick_behavior) says otherwise; the books
+/// [`with_missed_tick_behavior`](Self::with_missed_tick_behavior) says otherwise; the counts
 /// balance. It ticks on the same clock as a [`Sleep`]. A change takes effect at once, also for
 /// a task that waits for a tick.
 ///
 /// # Accuracy
 ///
 /// That of [`Sleep`].
+///
+/// # Examples
+///
+/// ```
+/// use punctual::{MissedTickBehavior, Period};
+/// use punctual_timers::time;
+///
+/// # async fn task() {
+/// let mut interval = time::interval(Period::const_hz::<1_000>());
+/// assert_eq!(interval.missed_tick_behavior(), MissedTickBehavior::Skip);
+/// interval.tick().await;
+/// assert_eq!(interval.counts().ticks, 1);
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(task());
+/// ```
 #[derive(Debug)]
 pub struct Interval {
     ticker: Ticker,
@@ -63,20 +93,25 @@ impl Interval {
     /// Sets how a late tick treats missed slots; the default is
     /// [`Skip`](MissedTickBehavior::Skip).
     #[must_use]
-    pub fn missed_tick_behavior(mut self, behavior: MissedTickBehavior) -> Self {
+    pub fn with_missed_tick_behavior(mut self, behavior: MissedTickBehavior) -> Self {
         self.set_missed_tick_behavior(behavior);
         self
     }
 
-    /// Changes what becomes of slots that a later tick is too late for.
+    /// Returns how a late tick treats missed slots.
+    pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
+        self.ticker.missed_tick_behavior()
+    }
+
+    /// Changes how late ticks treat missed slots, from now on.
     pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
         self.ticker.set_missed_tick_behavior(behavior);
     }
 
-    /// Spins at most so long for a tick; see [`Sleep::budget`].
+    /// Spins at most `most` for a tick; see [`Sleep::spin_at_most`].
     #[must_use]
-    pub fn budget(mut self, most: Duration) -> Self {
-        self.sleep = self.sleep.budget(most);
+    pub fn spin_at_most(mut self, most: Duration) -> Self {
+        self.sleep = self.sleep.spin_at_most(most);
         self
     }
 
@@ -131,8 +166,8 @@ impl Interval {
     }
 
     /// Returns the counts of all slots until the last tick or change.
-    pub fn books(&self) -> Books {
-        self.ticker.books()
+    pub fn counts(&self) -> SlotCounts {
+        self.ticker.counts()
     }
 
     /// Sleeps until the next slot, which has moved.

@@ -1,26 +1,28 @@
 #![doc = include_str!("../README.md")]
+#![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
 mod budget;
 #[cfg(feature = "embedded-hal-async")]
 mod delay;
 mod desk;
 mod heap;
+mod instant;
 mod interval;
 mod lead;
 mod queue;
 mod shared;
 mod sleep;
 mod thread;
-mod time;
+pub mod time;
 mod timeout;
 mod window;
 
 #[cfg(feature = "embedded-hal-async")]
 pub use delay::Delay;
-pub use interval::{Interval, interval, interval_at};
-pub use queue::{Advance, Counts, Fired, Key, TimerQueue};
-pub use sleep::{Sleep, sleep, sleep_until};
-pub use thread::{Builder, Timers, WeakTimers};
-pub use time::{Epoch, Time};
-pub use timeout::{Elapsed, Timeout, timeout, timeout_at};
+pub use instant::{Epoch, Time};
+pub use interval::Interval;
+pub use queue::{Advance, Fired, Key, TimerQueue, WakeupCounts};
+pub use sleep::Sleep;
+pub use thread::{Timers, TimersBuilder, WeakTimers};
+pub use timeout::{Elapsed, Timeout};
 pub use window::{Grid, Window};

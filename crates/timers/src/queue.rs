@@ -1,7 +1,7 @@
 use std::fmt;
 
 use crate::heap::{Heap, Node};
-use crate::time::Time;
+use crate::instant::Time;
 use crate::window::{Grid, Window};
 
 /// Many timers, each with a [`Window`] and a value, without a clock or a thread. Its owner asks
@@ -47,7 +47,7 @@ pub struct TimerQueue<T> {
     opening: Heap,
     closing: Heap,
     grid: Option<Grid>,
-    books: Books,
+    wakeups: Wakeups,
 }
 
 /// A timer, or room for one.
@@ -67,6 +67,17 @@ const NONE: u32 = u32::MAX;
 /// timer: to cancel that does nothing.
 ///
 /// An old key can name a new timer only after 2^32 timers have used its place.
+///
+/// # Examples
+///
+/// ```
+/// use punctual_timers::{Time, TimerQueue};
+///
+/// let mut queue = TimerQueue::new();
+/// let key = queue.insert(Time::from_ns(10), "late");
+/// assert_eq!(queue.cancel(key), Some("late"));
+/// assert_eq!(queue.cancel(key), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     slot: u32,
@@ -89,6 +100,17 @@ impl Key {
 }
 
 /// A timer that is served.
+///
+/// # Examples
+///
+/// ```
+/// use punctual_timers::{Time, TimerQueue};
+///
+/// let mut queue = TimerQueue::new();
+/// queue.insert(Time::from_ns(10), "due");
+/// let fired = queue.pop(Time::from_ns(10)).unwrap();
+/// assert_eq!((fired.value, fired.window.earliest()), ("due", Time::from_ns(10)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fired<T> {
@@ -101,9 +123,21 @@ pub struct Fired<T> {
 }
 
 /// How often a queue was woken, and how often it had to be.
+///
+/// # Examples
+///
+/// ```
+/// use punctual_timers::{Time, TimerQueue};
+///
+/// let mut queue = TimerQueue::new();
+/// queue.insert(Time::from_ns(10), ());
+/// queue.insert(Time::from_ns(10), ());
+/// queue.advance(Time::from_ns(10)).count();
+/// assert_eq!((queue.counts().served, queue.counts().fewest), (2, 1));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Counts {
+pub struct WakeupCounts {
     /// Instants at which the queue was advanced and a timer's latest edge had come:
     /// wake-ups for the sake of this queue.
     pub wakes: u64,
@@ -126,7 +160,7 @@ impl<T> TimerQueue<T> {
             opening: Heap::new(),
             closing: Heap::new(),
             grid: None,
-            books: Books::new(),
+            wakeups: Wakeups::new(),
         }
     }
 
@@ -264,7 +298,7 @@ impl<T> TimerQueue<T> {
     /// is inserted again and again for the past is served again and again.
     pub fn pop(&mut self, now: Time) -> Option<Fired<T>> {
         let wake = self.next_wake()?;
-        self.books.advance(now, wake <= now);
+        self.wakeups.advance(now, wake <= now);
         let exact = self.exact.first();
         let opening = self.opening.first();
         let (node, is_exact) = match (exact, opening) {
@@ -285,7 +319,7 @@ impl<T> TimerQueue<T> {
             self.closing.remove(node.slot);
             Window::new(earliest, latest.unwrap_or(earliest))
         };
-        self.books.serve(window);
+        self.wakeups.serve(window);
         let key = Key {
             slot: node.slot,
             generation: self.slots[node.slot as usize].generation,
@@ -303,8 +337,8 @@ impl<T> TimerQueue<T> {
     }
 
     /// How often it was woken so far, and how often it had to be.
-    pub fn counts(&self) -> Counts {
-        self.books.counts
+    pub fn counts(&self) -> WakeupCounts {
+        self.wakeups.counts
     }
 }
 
@@ -325,6 +359,18 @@ impl<T> fmt::Debug for TimerQueue<T> {
 }
 
 /// Serves the timers whose window has opened; see [`TimerQueue::advance`].
+///
+/// # Examples
+///
+/// ```
+/// use punctual_timers::{Time, TimerQueue};
+///
+/// let mut queue = TimerQueue::new();
+/// queue.insert(Time::from_ns(20), "second");
+/// queue.insert(Time::from_ns(10), "first");
+/// let values: Vec<_> = queue.advance(Time::from_ns(30)).map(|fired| fired.value).collect();
+/// assert_eq!(values, ["first", "second"]);
+/// ```
 #[derive(Debug)]
 #[must_use = "timers are served as the iterator is asked for them"]
 pub struct Advance<'q, T> {
@@ -342,8 +388,8 @@ impl<T> Iterator for Advance<'_, T> {
 
 /// The work done, and the least work that would have been enough.
 #[derive(Clone, Debug)]
-struct Books {
-    counts: Counts,
+struct Wakeups {
+    counts: WakeupCounts,
     /// When the queue was advanced last, and since when a timer that is served now can have been
     /// there: not at the previous advance.
     now: Option<Time>,
@@ -353,10 +399,10 @@ struct Books {
     stab: Option<Time>,
 }
 
-impl Books {
+impl Wakeups {
     const fn new() -> Self {
         Self {
-            counts: Counts {
+            counts: WakeupCounts {
                 wakes: 0,
                 fewest: 0,
                 served: 0,

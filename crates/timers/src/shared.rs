@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use crate::budget::SpinBudget;
-use crate::time::{Epoch, ns};
+use crate::instant::{Epoch, ns};
 
 static BUDGET: SpinBudget = SpinBudget::new();
 

@@ -12,7 +12,7 @@ use crate::lead::Lead;
 use crate::queue::Key;
 use crate::shared::Share;
 use crate::thread::Timers;
-use crate::{shared, time};
+use crate::{instant, shared};
 
 /// Sleeps for `duration` from now on, under any async runtime. See [`Sleep`].
 ///
@@ -23,7 +23,7 @@ use crate::{shared, time};
 ///
 /// # async fn task() {
 /// let begin = Instant::now();
-/// let late = punctual_timers::sleep(Duration::from_micros(500)).await;
+/// let late = punctual_timers::time::sleep(Duration::from_micros(500)).await;
 /// println!("{late:?} late");
 /// assert!(begin.elapsed() >= Duration::from_micros(500));
 /// # }
@@ -31,15 +31,29 @@ use crate::{shared, time};
 /// ```
 pub fn sleep(duration: Duration) -> Sleep {
     const AGES: Duration = Duration::from_secs(100 * 365 * 86_400);
-    let now = time::now();
+    let now = instant::now();
     sleep_until(now.checked_add(duration.min(AGES)).unwrap_or(now))
 }
 
 /// Sleeps until `deadline`, under any async runtime. See [`Sleep`].
+///
+/// # Examples
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use punctual_timers::time::sleep_until;
+///
+/// # async fn task() {
+/// let deadline = Instant::now() + Duration::from_millis(1);
+/// sleep_until(deadline).await;
+/// assert!(Instant::now() >= deadline);
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(task());
+/// ```
 pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep {
         deadline,
-        budget: SPIN,
+        spin_most: SPIN,
         ask: None,
         share: None,
         has_yielded: false,
@@ -53,15 +67,15 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 ///
 /// One thread for all of them, which the first makes, wakes the task a little before
 /// the deadline; the task spins until then when it is polled. How much before is
-/// learned from how late polls come, and is at most the [budget](Self::budget). A sleep
+/// learned from how late polls come, and is at most the [longest spin](Self::spin_at_most). A sleep
 /// that is shorter than that spins from the beginning.
 ///
 /// Dropped, it is cancelled. That a runtime ends meanwhile does no harm.
 ///
 /// # Accuracy
 ///
-/// Late by more than a microsecond where the system, the runtime, or another task delays this one,
-/// or delays it for longer than the budget. While a task spins, no other runs on its thread of the
+/// Late by more than a microsecond where the system, the runtime, or another task delays this one
+/// for longer than the longest spin. While a task spins, no other runs on its thread of the
 /// runtime.
 ///
 /// A sleep whose deadline has passed, or is too near to wait for, is ready at the first poll.
@@ -74,7 +88,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// not limited by it. From 100 tasks on they spin at most 5 % of one CPU in any second,
 /// all of them together. In between the limit falls smoothly: 18 % for 30 sleeps, 10 %
 /// for 50. A sleep of more than 200 ms counts less, in proportion to its length. Exact
-/// timers of [`Timers`] without a [waiter](crate::Builder::waiter) of their own count too,
+/// timers of [`Timers`] without a [waiter](crate::TimersBuilder::waiter) of their own count too,
 /// and draw from the same budget.
 ///
 /// As the budget runs out, tasks are woken less far ahead of the deadline. Without budget
@@ -94,7 +108,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 ///
 /// On a thread that runs in [`punctual::with_clock`], [`sleep`] counts from that clock. A sleep
 /// that is polled there ends when that clock shows the deadline. It is woken its whole
-/// [budget](Self::budget) ahead. In a test on the virtual computer of punctual-virtual, run the
+/// [longest spin](Self::spin_at_most) ahead. In a test on the virtual computer of punctual-virtual, run the
 /// task with `VirtualClock::block_on`; under other executors a sleep panics there.
 ///
 /// # Fork
@@ -106,11 +120,24 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// # Where there is no thread to be had
 ///
 /// The task is woken again and again until the deadline, which takes a CPU.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual_timers::time;
+///
+/// # async fn task() {
+/// let late = time::sleep(Duration::from_millis(1)).spin_at_most(Duration::ZERO).await;
+/// println!("{late:?} late, without a spin");
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(task());
+/// ```
 #[derive(Debug)]
 #[must_use = "nothing sleeps until it is awaited"]
 pub struct Sleep {
     deadline: Instant,
-    budget: Duration,
+    spin_most: Duration,
     ask: Option<Ask>,
     /// Its share in the budget of its process, from the first poll until it is ready.
     share: Option<(u32, Share)>,
@@ -157,8 +184,8 @@ static LEAD: Lead = Lead::new();
 impl Sleep {
     /// Limits the spinning of this sleep to `most`, 100 us by default. Zero never spins. The
     /// budget that all sleeps share limits it further; see [`Sleep`].
-    pub fn budget(mut self, most: Duration) -> Self {
-        self.budget = most;
+    pub fn spin_at_most(mut self, most: Duration) -> Self {
+        self.spin_most = most;
         self
     }
 
@@ -173,10 +200,10 @@ impl Sleep {
         if let Some(paused) = &self.paused {
             return paused.is_elapsed();
         }
-        time::now() >= self.deadline
+        instant::now() >= self.deadline
     }
 
-    /// Sleeps until `deadline` instead, also if it was ready before; the budget stays.
+    /// Sleeps until `deadline` instead, also if it was ready before; the longest spin stays.
     ///
     /// A task that waits for it is woken at the new deadline; it need not poll before.
     ///
@@ -187,7 +214,7 @@ impl Sleep {
     /// use std::time::{Duration, Instant};
     ///
     /// # async fn task() {
-    /// let mut idle = pin!(punctual_timers::sleep(Duration::from_secs(60)));
+    /// let mut idle = pin!(punctual_timers::time::sleep(Duration::from_secs(60)));
     /// // Something happened: it is idle 2 ms from now on.
     /// idle.as_mut().reset(Instant::now() + Duration::from_millis(2));
     /// idle.await;
@@ -222,7 +249,7 @@ impl Sleep {
         let process = process::id();
         let (left, learned) = (self.deadline - now, LEAD.get());
         self.share.get_or_insert_with(|| (process, Share::of(left)));
-        let lead = shared::lead(now, learned.min(self.budget));
+        let lead = shared::lead(now, learned.min(self.spin_most));
         if left <= lead {
             if lead == learned {
                 LEAD.doubt(left);
@@ -274,13 +301,13 @@ impl Sleep {
     fn poll_on(&mut self, clock: &dyn Clock, waker: &Waker) -> Poll<Duration> {
         let mut now = clock.now();
         let left = self.deadline.saturating_duration_since(now);
-        let is_far = left > self.budget;
+        let is_far = left > self.spin_most;
         if is_far || !self.has_yielded {
             // One that is ready at once lets other tasks run before, as elsewhere.
             self.has_yielded = true;
             self.on_clock = Some(waker.clone());
             match is_far {
-                true => clock.wake_at(self.deadline - self.budget, waker),
+                true => clock.wake_at(self.deadline - self.spin_most, waker),
                 false => waker.wake_by_ref(),
             }
             return Poll::Pending;
@@ -296,7 +323,7 @@ impl Sleep {
     #[cfg(feature = "tokio")]
     fn poll_paused(&mut self, context: &mut Context<'_>) -> Option<Poll<Duration>> {
         let deadline = tokio::time::Instant::from_std(self.deadline);
-        if self.paused.is_none() && self.ask.is_none() && time::tokio().is_some() {
+        if self.paused.is_none() && self.ask.is_none() && instant::tokio().is_some() {
             self.paused = Some(Box::pin(tokio::time::sleep_until(deadline)));
         }
         let ready = self.paused.as_mut()?.as_mut().poll(context);

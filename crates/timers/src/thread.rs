@@ -9,10 +9,10 @@ use std::time::{Duration, Instant, SystemTime};
 use punctual::{Budget, Cancel, Waiter};
 
 use crate::desk::{BATCH, Bell, Desk, Next};
+use crate::instant::{Epoch, Time};
 use crate::lead::Lead;
-use crate::queue::{Counts, Key, TimerQueue};
+use crate::queue::{Key, TimerQueue, WakeupCounts};
 use crate::shared::{self, Share};
-use crate::time::{Epoch, Time};
 use crate::window::{Grid, Window};
 
 /// Timers that one thread serves: it calls functions and wakes tasks, each at its
@@ -27,7 +27,7 @@ use crate::window::{Grid, Window};
 /// The thread waits with a [`Waiter`], for exact timers as exactly as that does; what
 /// has a tolerance costs no spinning. Many exact timers share a budget of spinning time
 /// with all sleeps of the process, unless the thread has a
-/// [waiter](Builder::waiter) of its own. Functions are called one after the other:
+/// [waiter](TimersBuilder::waiter) of its own. Functions are called one after the other:
 /// one that takes long makes others late. To insert a timer that is earlier than
 /// all others wakes the thread, which is a system call; any other insertion, and
 /// each cancellation, is a lock and a step in the queue.
@@ -127,8 +127,8 @@ impl Timers {
     }
 
     /// Chooses how the thread waits, and how much room there is.
-    pub fn builder() -> Builder {
-        Builder {
+    pub fn builder() -> TimersBuilder {
+        TimersBuilder {
             waiter: None,
             capacity: 0,
             grid: None,
@@ -235,7 +235,7 @@ impl Timers {
     }
 
     /// How often the thread was woken for a timer, and how often it had to be.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> WakeupCounts {
         self.0.shared.desk.with(|queue| queue.counts())
     }
 
@@ -314,16 +314,28 @@ impl fmt::Debug for Timers {
 }
 
 /// Builds [`Timers`].
+///
+/// # Examples
+///
+/// ```
+/// use punctual::{Budget, Waiter};
+/// use punctual_timers::Timers;
+///
+/// let napper = Waiter::builder().budget(Budget::NeverSpin).build()?;
+/// let timers = Timers::builder().waiter(napper).spawn()?;
+/// assert!(timers.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[must_use]
-pub struct Builder {
+pub struct TimersBuilder {
     waiter: Option<Waiter>,
     capacity: usize,
     grid: Option<Grid>,
     rest: fn() -> Duration,
 }
 
-impl Builder {
+impl TimersBuilder {
     /// Sets the waiter of the thread for exact timers; its strategy and budget determine how much
     /// it spins.
     ///
@@ -475,13 +487,13 @@ impl Shared {
 
     /// Waits, and returns `until`, unless the bell ended it.
     fn wait(&self, waiter: &mut Waiter, until: Instant) -> Option<Instant> {
-        let waited = waiter.wait_until(until, &self.desk.bell);
+        let waited = waiter.sleep_until_or(until, &self.desk.bell);
         waited.is_ok().then_some(until)
     }
 
     /// As [`wait`](Self::wait) without spinning, and learns how late that ends.
     fn nap(&self, napper: &mut Waiter, until: Instant) -> Option<Instant> {
-        let outcome = napper.wait_until(until, &self.desk.bell).ok()?;
+        let outcome = napper.sleep_until_or(until, &self.desk.bell).ok()?;
         // Without a nap it is the functions that made it late.
         if outcome.naps() > 0 {
             self.overshoot.learn(outcome.lateness());

@@ -17,13 +17,13 @@ use crate::sleep::{Sleep, sleep, sleep_until};
 ///
 /// # Accuracy
 /// Never early. As late as the wake-up of the task: a timeout spins for nothing, as a
-/// [`Sleep`](crate::Sleep) with a budget of zero.
+/// [`Sleep`](crate::Sleep) that never spins.
 ///
 /// # Examples
 ///
 /// ```
 /// use std::time::Duration;
-/// use punctual_timers::timeout;
+/// use punctual_timers::time::timeout;
 ///
 /// # async fn task() {
 /// let answer = timeout(Duration::from_secs(60), async { 42 }).await;
@@ -41,6 +41,19 @@ pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoF
 ///
 /// # Errors
 /// As [`timeout`].
+///
+/// # Examples
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use punctual_timers::time::timeout_at;
+///
+/// # async fn task() {
+/// let deadline = Instant::now() + Duration::from_secs(60);
+/// assert_eq!(timeout_at(deadline, async { 42 }).await, Ok(42));
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(task());
+/// ```
 pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
     Timeout::new(sleep_until(deadline), future)
 }
@@ -60,7 +73,7 @@ impl<F: Future> Timeout<F> {
     fn new(sleep: Sleep, future: impl IntoFuture<IntoFuture = F>) -> Self {
         Self {
             future: future.into_future(),
-            sleep: sleep.budget(Duration::ZERO),
+            sleep: sleep.spin_at_most(Duration::ZERO),
         }
     }
 }
@@ -78,6 +91,19 @@ impl<F: Future> Future for Timeout<F> {
 }
 
 /// The time of a [`timeout`] was over before its future was ready.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual_timers::time;
+///
+/// # async fn task() {
+/// let silence = time::timeout(Duration::from_millis(1), std::future::pending::<()>()).await;
+/// assert_eq!(silence.unwrap_err().to_string(), "deadline has elapsed");
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(task());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elapsed(());
 

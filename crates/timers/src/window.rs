@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::time::Time;
+use crate::instant::Time;
 
 /// When a timer may be served: from `earliest` on, and no later than `latest` if
 /// the system lets it.

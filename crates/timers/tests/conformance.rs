@@ -72,7 +72,7 @@ fn sleeps_until(after: i64) -> String {
     for wait in [
         |_: &mut Waiter, deadline| punctual::sleep_until(deadline),
         |waiter: &mut Waiter, deadline| waiter.sleep_until(deadline),
-        |waiter: &mut Waiter, deadline| waiter.wait_until(deadline, &Cancel::new()).unwrap(),
+        |waiter: &mut Waiter, deadline| waiter.sleep_until_or(deadline, &Cancel::new()).unwrap(),
         |waiter: &mut Waiter, deadline| loop {
             if let Ok(outcome) = waiter.sleep_until_interruptible(deadline) {
                 return outcome;
@@ -108,10 +108,10 @@ fn missed(behavior: &str, behind: f64) -> String {
     };
     let start = Instant::now() - Duration::from_secs_f64(behind / 100.0);
     let pacer = Pacer::starting_at(start, Period::hz(100).unwrap());
-    let mut pacer = pacer.missed_tick_behavior(behavior);
+    let mut pacer = pacer.with_missed_tick_behavior(behavior);
     let tick = pacer.next_slot();
-    let books = pacer.books();
-    assert_eq!(books.due, books.ticks + books.missed + books.owed);
+    let counts = pacer.counts();
+    assert_eq!(counts.due, counts.ticks + counts.missed + counts.owed);
     tick.missed().to_string()
 }
 
@@ -137,7 +137,7 @@ fn cancelled(when: &str) -> String {
         if when == "reset" {
             cancel.reset();
         }
-        match Waiter::new().wait_until(deadline, &cancel) {
+        match Waiter::new().sleep_until_or(deadline, &cancel) {
             Ok(_) => "ok".to_owned(),
             Err(_) => "cancelled".to_owned(),
         }

@@ -9,9 +9,8 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use punctual::{MissedTickBehavior, Period};
-use punctual_timers::{
-    Elapsed, Interval, Sleep, Timeout, interval, sleep, sleep_until, timeout, timeout_at,
-};
+use punctual_timers::time::{interval, sleep, sleep_until, timeout, timeout_at};
+use punctual_timers::{Elapsed, Interval, Sleep, Timeout};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -176,7 +175,7 @@ fn a_task_that_waits_is_woken_at_the_new_deadline() {
     let mut context = Context::from_waker(&waker);
     let hour = Duration::from_secs(3_600);
     for budget in [Duration::ZERO, Duration::from_micros(100)] {
-        let mut sleep = sleep(hour).budget(budget);
+        let mut sleep = sleep(hour).spin_at_most(budget);
         assert!(Pin::new(&mut sleep).poll(&mut context).is_pending());
         let deadline = Instant::now() + 2 * MS;
         sleep.reset(deadline);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use futures_core::Stream;
 use punctual::{MissedTickBehavior, Period};
-use punctual_timers::{interval, interval_at, sleep, sleep_until};
+use punctual_timers::time::{interval, interval_at, sleep, sleep_until};
 
 fn us(us: u64) -> Duration {
     Duration::from_micros(us)
@@ -48,7 +48,7 @@ async fn sleeps() {
         for budget in [0, 20, 100, 10_000] {
             let deadline = Instant::now() + Duration::from_micros(us);
             let budget = Duration::from_micros(budget);
-            let sleep = sleep_until(deadline).budget(budget);
+            let sleep = sleep_until(deadline).spin_at_most(budget);
             assert_eq!(sleep.deadline(), deadline);
             let late = sleep.await;
             assert!(Instant::now() >= deadline + late);
@@ -150,7 +150,7 @@ fn a_task_that_is_always_late_lets_others_run() {
         assert!(others_run(async || _ = sleep(us(0)).await).await);
         assert!(others_run(async || _ = sleep(us(5)).await).await);
         let ticks = interval(Period::every(us(100)).unwrap());
-        let mut ticks = ticks.missed_tick_behavior(MissedTickBehavior::Burst);
+        let mut ticks = ticks.with_missed_tick_behavior(MissedTickBehavior::Burst);
         assert!(others_run(async || _ = ticks.tick().await).await);
     });
 }
@@ -201,7 +201,7 @@ fn no_tick_is_early_and_the_books_balance() {
         runtime.block_on(async {
             let start = Instant::now();
             let period = Period::hz(5_000).unwrap();
-            let mut interval = interval_at(start, period).budget(us(20));
+            let mut interval = interval_at(start, period).spin_at_most(us(20));
             for _ in 0..50 {
                 let due = interval.next_at();
                 let tick = interval.tick().await;
@@ -209,9 +209,9 @@ fn no_tick_is_early_and_the_books_balance() {
                 assert_eq!(due, start + period.times(tick.number()));
                 assert!(Instant::now() >= due + tick.lateness());
             }
-            let books = interval.books();
-            assert_eq!(books.ticks, 50);
-            assert_eq!(books.due, books.ticks + books.missed + books.owed);
+            let counts = interval.counts();
+            assert_eq!(counts.ticks, 50);
+            assert_eq!(counts.due, counts.ticks + counts.missed + counts.owed);
         });
     }
 }
@@ -228,13 +228,13 @@ fn behaviors_are_those_of_the_ticker() {
     let numbers = |behavior| {
         paused().block_on(async {
             let mut interval = interval(Period::every(ms(10)).unwrap());
-            interval = interval.missed_tick_behavior(behavior);
+            interval = interval.with_missed_tick_behavior(behavior);
             let mut numbers = vec![next(&mut interval).await.unwrap().number()];
             tokio::time::advance(ms(35)).await;
             for _ in 0..4 {
                 numbers.push(next(&mut interval).await.unwrap().number());
             }
-            (numbers, interval.books().missed)
+            (numbers, interval.counts().missed)
         })
     };
     assert_eq!(numbers(MissedTickBehavior::Burst), (vec![0, 1, 2, 3, 4], 0));

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use punctual::{Builder, Cancel, Clock, Waiter};
+use punctual::{Cancel, Clock, Waiter, WaiterBuilder};
 use punctual_core::{Limit, Method, Nanos};
 use punctual_sim::Doing;
 
@@ -13,6 +13,19 @@ use crate::turns::{Error, Turns};
 ///
 /// Its instants are those of `std`, and have nothing to do with what `Instant::now` shows:
 /// ask the clock, or the waiter.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual_virtual::Computer;
+///
+/// let clock = Computer::named("windows-7")?.clock();
+/// let start = clock.now();
+/// clock.sleep(Duration::from_millis(1));
+/// println!("it took {:?}", clock.now() - start);
+/// # Ok::<(), punctual_virtual::Error>(())
+/// ```
 ///
 /// # Panics
 /// All calls that take virtual time panic if time cannot pass. Examples are a call on a thread
@@ -123,7 +136,7 @@ impl VirtualClock {
     /// assert!(late.count() < 50);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn waiter(&self) -> Builder {
+    pub fn waiter(&self) -> WaiterBuilder {
         Waiter::builder().clock(self.clone())
     }
 
@@ -132,7 +145,7 @@ impl VirtualClock {
     /// the task.
     ///
     /// Sleeps of one task run beside each other, as in `join!` and `select!`. Each spins its
-    /// whole budget, 100 us by default.
+    /// longest spin, 100 us by default.
     ///
     /// [`punctual_timers`]: https://docs.rs/punctual-timers
     ///
@@ -144,7 +157,7 @@ impl VirtualClock {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use punctual_timers::{sleep, timeout};
+    /// use punctual_timers::time::{sleep, timeout};
     /// use punctual_virtual::Computer;
     ///
     /// let clock = Computer::named("windows-11")?.clock();
@@ -161,6 +174,14 @@ impl VirtualClock {
 
     fn tick(&self) -> punctual_core::Tick<punctual_sim::SimClock> {
         self.turns.hosted(|hosted| hosted.now())
+    }
+
+    /// The most exact call of the system.
+    fn most_exact(&self) -> Method {
+        self.turns.hosted(|hosted| {
+            let timer = hosted.model().resolve(Method::Timer);
+            timer.unwrap_or(Method::Sleep)
+        })
     }
 
     fn block(&self, method: Method, limit: Limit<punctual_sim::SimClock>, cancel: Option<&Cancel>) {
@@ -187,7 +208,7 @@ impl Clock for VirtualClock {
 
     fn nap_until(&self, instant: Instant, cancel: Option<&Cancel>) {
         let instant = self.turns.tick(instant);
-        self.block(Clock::timer(self), Limit::Until(instant), cancel);
+        self.block(self.most_exact(), Limit::Until(instant), cancel);
     }
 
     fn spin_until(&self, instant: Instant, cancel: Option<&Cancel>) -> Instant {
@@ -208,10 +229,7 @@ impl Clock for VirtualClock {
         Some(self.turns.cpu_time().into())
     }
 
-    fn timer(&self) -> Method {
-        self.turns.hosted(|hosted| {
-            let timer = hosted.model().resolve(Method::Timer);
-            timer.unwrap_or(Method::Sleep)
-        })
+    fn timer(&self) -> &'static str {
+        self.most_exact().name()
     }
 }

@@ -9,6 +9,22 @@ use crate::clock::VirtualClock;
 use crate::turns::Turns;
 
 /// Starts threads of a virtual computer; see [`Computer::scope`](crate::Computer::scope).
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual_virtual::Computer;
+///
+/// let computer = Computer::named("linux")?;
+/// let clock = computer.clock();
+/// computer.scope(|scope| {
+///     for _ in 0..2 {
+///         scope.spawn(|| clock.sleep(Duration::from_secs(60)));
+///     }
+/// });
+/// # Ok::<(), punctual_virtual::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Scope<'scope, 'env> {
     threads: &'scope thread::Scope<'scope, 'env>,
@@ -54,6 +70,21 @@ impl Drop for Ending<'_> {
 }
 
 /// A thread of a virtual computer. Dropped, it is waited for at the end of the scope.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual_virtual::Computer;
+///
+/// let computer = Computer::named("linux")?;
+/// let outcome = computer.scope(|scope| {
+///     let waiting = scope.spawn(|| punctual::sleep(Duration::from_secs(60)));
+///     waiting.join().unwrap()
+/// });
+/// println!("{:?} late", outcome.lateness());
+/// # Ok::<(), punctual_virtual::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct JoinHandle<'scope, T> {
     thread: ScopedJoinHandle<'scope, T>,

@@ -292,6 +292,15 @@ impl fmt::Debug for Turns {
 }
 
 /// Why there is no such computer, or it has no such call.
+///
+/// # Examples
+///
+/// ```
+/// use punctual_virtual::Computer;
+///
+/// let error = Computer::named("windows-3.11").unwrap_err();
+/// println!("{error}");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(pub(crate) String);
 

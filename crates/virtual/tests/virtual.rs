@@ -159,9 +159,9 @@ fn a_ticker_is_in_phase_after_ten_minutes_of_virtual_time() {
     let last = ticker.by_ref().take(ticks).last().unwrap();
     assert_eq!(last.number(), ticks as u64 - 1);
     assert_eq!(last.scheduled() - start, period.times(ticks as u64 - 1));
-    let books = ticker.books();
-    assert_eq!(books.due, books.ticks + books.missed + books.owed);
-    assert_eq!(books.missed, 0);
+    let counts = ticker.counts();
+    assert_eq!(counts.due, counts.ticks + counts.missed + counts.owed);
+    assert_eq!(counts.missed, 0);
 }
 
 #[test]
@@ -177,8 +177,8 @@ fn what_is_too_late_is_missed_or_owed_as_on_a_real_computer() {
         skips.tick();
         seen += 1;
     }
-    assert!(skips.books().missed > 800, "{:?}", skips.books());
-    let bursts = ticker().missed_tick_behavior(MissedTickBehavior::Burst);
+    assert!(skips.counts().missed > 800, "{:?}", skips.counts());
+    let bursts = ticker().with_missed_tick_behavior(MissedTickBehavior::Burst);
     let last = bursts.take(1_000).last().unwrap();
     assert_eq!((last.number(), last.missed()), (999, 0));
 }

@@ -25,12 +25,12 @@ from ._aio import (
 )
 from ._bench import bench
 from ._native import (
-    Books,
     Cancel,
     Cancelled,
     Guard,
     Outcome,
     Rate as _Rate,
+    SlotCounts,
     Statistics,
     Tick,
     TimerQueue,
@@ -44,13 +44,13 @@ from ._runs import Run, doctor, read_run
 
 __all__ = [
     "AsyncRate",
-    "Books",
     "Cancel",
     "Cancelled",
     "Guard",
     "Outcome",
     "Rate",
     "Run",
+    "SlotCounts",
     "Statistics",
     "Tick",
     "TimerQueue",
@@ -273,9 +273,9 @@ class Rate:
         """What was seen of its ticks, as late as Python saw them."""
         return self._rate.statistics()
 
-    def books(self) -> Books:
+    def counts(self) -> SlotCounts:
         """What became of all slots: `due` is `ticks` and `missed` and `owed` together."""
-        return self._rate.books()
+        return self._rate.counts()
 
     def __iter__(self) -> Rate:
         return self

@@ -206,9 +206,9 @@ class AsyncRate:
         """Returns how late its ticks were when the task got them."""
         return self._rate.statistics()
 
-    def books(self) -> _native.Books:
+    def counts(self) -> _native.SlotCounts:
         """Returns a count of all slots: `due` equals `ticks`, `missed` and `owed` together."""
-        return self._rate.books()
+        return self._rate.counts()
 
     def __aiter__(self) -> AsyncIterator[_native.Tick]:
         return self

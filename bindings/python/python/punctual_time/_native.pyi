@@ -3,12 +3,12 @@ from types import TracebackType
 from typing import Any, Callable, Optional, Type, final
 
 __all__ = [
-    "Books",
     "Cancel",
     "Cancelled",
     "Guard",
     "Outcome",
     "Rate",
+    "SlotCounts",
     "Statistics",
     "Tick",
     "TimerQueue",
@@ -67,7 +67,7 @@ class Statistics:
     def waits(self) -> int:
         """The number of waits that reached their deadline."""
     @property
-    def past(self) -> int:
+    def already_late(self) -> int:
         """The number of those whose deadline had passed when they began."""
     @property
     def missed(self) -> int:
@@ -154,7 +154,7 @@ class Tick:
         """The wait for it."""
 
 @final
-class Books:
+class SlotCounts:
     """A count of all slots of a rate: `due` equals `ticks`, `missed` and `owed` together."""
     @property
     def due(self) -> int:
@@ -197,7 +197,7 @@ class Rate:
     def hz(self) -> float: ...
     def set_hz(self, hz: float) -> None: ...
     def statistics(self) -> Statistics: ...
-    def books(self) -> Books: ...
+    def counts(self) -> SlotCounts: ...
 
 @final
 class TimerQueue:

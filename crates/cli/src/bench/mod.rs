@@ -149,7 +149,7 @@ pub(crate) fn after() -> String {
     format!(
         "\
 Strategies: {}; with parameters after a colon: precise:x=2, fixed-margin:margin=200us, \
-system:method=timerfd, adaptive:weight=30, quantile:weight=10. Promises of adaptive, which sets the weight itself: \
+system:method=timerfd, adaptive:weight=30, quantile:weight=10. Targets of adaptive, which sets the weight itself: \
 adaptive:late=50us/1% (at most 1 % of waits are later than 50 us), adaptive:spin=5% (at most 5 % of a CPU is spun). Peers, real code that runs here only: {}; \
 `punctual` is the library as its users call it.
 

@@ -1,7 +1,7 @@
 //! The plan of a `bench` command line.
 
 use anyhow::{Result, anyhow, bail};
-use punctual_core::strategies::{Defaults, Promise};
+use punctual_core::strategies::{Defaults, Target};
 use punctual_core::{Nanos, Rate, StrategySpec};
 use punctual_lab::experiments::{Conditions, holds, robustness};
 use punctual_lab::host::usual_cpu;
@@ -207,7 +207,7 @@ fn subject(args: &BenchArgs, name: &str, defaults: Defaults) -> Result<Subject> 
     if !is_modelled && host::peers().any(|peer| peer == name) {
         return Ok(Subject::Peer(name.to_owned()));
     }
-    promisable(name)?;
+    possible_target(name)?;
     StrategySpec::parse(name, defaults)
         .map(Subject::Strategy)
         .map_err(|why| {
@@ -220,9 +220,9 @@ fn subject(args: &BenchArgs, name: &str, defaults: Defaults) -> Result<Subject> 
         })
 }
 
-/// Refuses a share in per cent that no promise can have, in the words of the user: the
+/// Refuses a share in per cent that no target can have, in the words of the user: the
 /// library's own range is a fraction.
-fn promisable(name: &str) -> Result<()> {
+fn possible_target(name: &str) -> Result<()> {
     for parameter in name.split(':').skip(1) {
         let Some((key, value)) = parameter.split_once('=') else {
             continue;
@@ -230,10 +230,10 @@ fn promisable(name: &str) -> Result<()> {
         let (share, range, of) = match key.trim() {
             "late" => (
                 value.rsplit('/').next().unwrap_or_default(),
-                [*Promise::OFTEN.start(), *Promise::OFTEN.end()],
+                [*Target::OFTEN.start(), *Target::OFTEN.end()],
                 "waits that may be late",
             ),
-            "spin" => (value, [Promise::SPIN_MIN, 1.0], "a CPU that may be spun"),
+            "spin" => (value, [Target::SPIN_MIN, 1.0], "a CPU that may be spun"),
             _ => continue,
         };
         let share = share.trim();

@@ -31,8 +31,8 @@ fn names(directory: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_promise_that_cannot_be_made_is_refused_by_name() {
-    for (promise, words) in [
+fn a_target_that_is_impossible_is_refused_by_name() {
+    for (target, words) in [
         (
             "late=50us/200%",
             "200% is not a share of waits that may be late; give 0.05% to 50%",
@@ -54,14 +54,14 @@ fn a_promise_that_cannot_be_made_is_refused_by_name() {
         ("late=50us", "like 50us/1%"),
         ("later=50us/1%", "has no parameter `later`"),
     ] {
-        let arguments = format!("bench --on linux --strategy adaptive:{promise}");
+        let arguments = format!("bench --on linux --strategy adaptive:{target}");
         assert_refused(&arguments, words);
         let output = run(Path::new("."), &arguments);
         assert!(!stderr(&output).contains("peers"), "{output:?}");
     }
-    let promises = "adaptive:late=50us/0.05%,adaptive:spin=0.01%,adaptive:late=1ms/50%:spin=100%";
+    let targets = "adaptive:late=50us/0.05%,adaptive:spin=0.01%,adaptive:late=1ms/50%:spin=100%";
     let directory = tempfile::tempdir().unwrap();
-    let text = format!("bench --on linux --quick --rate 1000 --strategy {promises}");
+    let text = format!("bench --on linux --quick --rate 1000 --strategy {targets}");
     printed(&run(directory.path(), &text));
     assert_refused("bench --strategy sytsem", "the peers are punctual");
 }

@@ -32,10 +32,10 @@ fn help_is_a_command_too() {
 }
 
 #[test]
-fn promises_are_in_the_help_of_bench() {
+fn targets_are_in_the_help_of_bench() {
     let help = says(&["bench", "--help"]);
-    for promise in ["adaptive:late=50us/1%", "adaptive:spin=5%"] {
-        assert!(help.contains(promise), "{help}");
+    for target in ["adaptive:late=50us/1%", "adaptive:spin=5%"] {
+        assert!(help.contains(target), "{help}");
     }
 }
 

@@ -19,7 +19,9 @@ mod plain;
 mod quantile;
 mod spec;
 
-pub use adaptive::{Adaptive, Binding, Budget, Learned, LearnedClass, Promise, Promised, Tried};
+pub use adaptive::{
+    Adaptive, Budget, LimitedBy, Profile, ProfileClass, Target, TargetStatus, Tradeoff,
+};
 pub use article::{Estimate, Precise, Timer};
 pub use plain::{FixedMargin, MaxNap, Spin, SpinSleep, System, YieldSpin};
 pub use quantile::Quantile;

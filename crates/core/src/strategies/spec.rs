@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::{
-    Adaptive, AnyStrategy, Budget, FixedMargin, MaxNap, Precise, Promise, Quantile, Spin,
-    SpinSleep, System, Timer, YieldSpin, adaptive,
+    Adaptive, AnyStrategy, Budget, FixedMargin, MaxNap, Precise, Quantile, Spin, SpinSleep, System,
+    Target, Timer, YieldSpin, adaptive,
 };
 use crate::method::Method;
 use crate::time::Nanos;
@@ -100,8 +100,8 @@ pub enum StrategySpec {
         weight: f64,
         /// The most that it may spin.
         budget: Budget,
-        /// The promise that it keeps, by changing the weight.
-        promise: Promise,
+        /// The target that it meets, by changing the weight.
+        target: Target,
         /// The OS call.
         method: Method,
     },
@@ -145,7 +145,7 @@ impl StrategySpec {
         Self::Adaptive {
             weight,
             budget: Budget::Unlimited,
-            promise: Promise {
+            target: Target {
                 late: None,
                 spin: None,
             },
@@ -229,18 +229,18 @@ impl StrategySpec {
         }
         match (key, self) {
             ("budget", Self::Adaptive { budget, .. }) => *budget = value.parse()?,
-            ("late", Self::Adaptive { promise, .. }) => {
-                promise.late = Some(value.parse::<adaptive::LateAtMost>()?.0);
-                promise
+            ("late", Self::Adaptive { target, .. }) => {
+                target.late = Some(value.parse::<adaptive::LateAtMost>()?.0);
+                target
                     .check()
                     .map_err(|why| format!("`{name}:late={value}`: {why}"))?;
             }
-            ("spin", Self::Adaptive { promise, .. }) => {
+            ("spin", Self::Adaptive { target, .. }) => {
                 let share = adaptive::percent(value);
-                promise.spin = Some(share.ok_or_else(|| {
+                target.spin = Some(share.ok_or_else(|| {
                     format!("`{name}:spin={value}`: write at most how much of a CPU, like 5%")
                 })?);
-                promise
+                target
                     .check()
                     .map_err(|why| format!("`{name}:spin={value}`: {why}"))?;
             }
@@ -325,7 +325,7 @@ impl StrategySpec {
         self
     }
 
-    /// The most this strategy ever spins in one wait, where it promises one.
+    /// The most this strategy ever spins in one wait, where it guarantees one.
     pub const fn spin_budget(self) -> Option<Nanos> {
         match self {
             Self::System { .. } => Some(Nanos::ZERO),
@@ -361,12 +361,12 @@ impl StrategySpec {
             Self::Adaptive {
                 weight,
                 budget,
-                promise,
+                target,
                 method,
             } => {
                 let mut adaptive = Adaptive::new(weight, method, budget);
-                if promise != Promise::default() {
-                    adaptive.keep(promise);
+                if target != Target::default() {
+                    adaptive.keep(target);
                 }
                 AnyStrategy::Adaptive(adaptive)
             }
@@ -417,16 +417,14 @@ impl fmt::Display for StrategySpec {
             write!(f, ":method={method}")?;
         }
         match self {
-            Self::Adaptive {
-                budget, promise, ..
-            } => {
+            Self::Adaptive { budget, target, .. } => {
                 if *budget != Budget::Unlimited {
                     write!(f, ":budget={budget}")?;
                 }
-                if let Some(late) = promise.late {
+                if let Some(late) = target.late {
                     write!(f, ":late={}", adaptive::LateAtMost(late))?;
                 }
-                match promise.spin {
+                match target.spin {
                     Some(share) => write!(f, ":spin={}%", share * 100.0),
                     None => Ok(()),
                 }

@@ -20,7 +20,7 @@ const SEEN_MIN: u32 = (WAITS - KNOWN) / 100 * 39;
 /// The ticks that some OS call is believed to end on.
 fn believed(waiter: &AnyStrategy) -> Option<Nanos> {
     match waiter {
-        AnyStrategy::Adaptive(adaptive) => adaptive.learned().grid,
+        AnyStrategy::Adaptive(adaptive) => adaptive.profile().grid,
         _ => None,
     }
 }

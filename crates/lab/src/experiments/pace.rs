@@ -4,7 +4,7 @@ use punctual_core::{Nanos, Rate};
 use punctual_program::Program;
 use punctual_program::program::{Due, Op, SpawnKind, Subject};
 use punctual_record::experiment::{Crowd, Deadlines, Learning, Pace};
-use punctual_record::{Experiment, LatePromise};
+use punctual_record::{Experiment, LateTarget};
 
 use super::Conditions;
 use crate::learned::learns;
@@ -35,13 +35,13 @@ const LEARNS_IN: u64 = 128;
 /// In less it would learn nothing.
 const LEARNS_IN_MIN: u64 = 16;
 
-/// Waits of a fresh subject before the measured ones. One with a promise has those after which
+/// Waits of a fresh subject before the measured ones. One with a target has those after which
 /// it settles a weight; one that learns nothing has a sixteenth, for its thread, which is fresh too.
 pub(crate) fn warm_up(subject: &Subject, rate: Rate, longest: Nanos) -> u64 {
-    let promise = subject.spec().and_then(LatePromise::of);
-    let promise = promise.map(|it| it.learned_in());
+    let target = subject.spec().and_then(LateTarget::of);
+    let target = target.map(|it| it.learned_in());
     let fit = rate.cycle_after(longest).max(LEARNS_IN_MIN);
-    let learning = fit.min(LEARNS_IN.max(promise.unwrap_or(0)));
+    let learning = fit.min(LEARNS_IN.max(target.unwrap_or(0)));
     match learns(subject) {
         true => learning,
         false => (learning / 16).max(2),

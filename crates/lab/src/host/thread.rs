@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use punctual_core::strategies::AnyStrategy;
 use punctual_core::{
-    Carrier, Event, Goal, Lateness, Limit, Method, Nanos, Outcome, Reason, Schedule, drive,
+    Driver, Event, Goal, Lateness, Limit, Method, Nanos, Outcome, Reason, Schedule, drive,
 };
 use punctual_os::wait::Sleeper;
 use punctual_os::{Host, Tick, clock, crowd, probe, slack, thread};

@@ -62,7 +62,10 @@ impl Batch<'_> {
             surroundings.prepare()?;
             match self.sleeper {
                 Sleeper::Waiter(strategy) => {
-                    let make = || Waiter::builder().strategy(strategy.clone()).build();
+                    let make = || {
+                        let waiter = Waiter::builder().strategy(strategy.clone()).build();
+                        waiter.map_err(super::refused)
+                    };
                     self.run_here(make, &surroundings, stop)
                 }
                 Sleeper::Peer(make) => self.run_here(|| Ok(make()), &surroundings, stop),

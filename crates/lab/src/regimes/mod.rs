@@ -37,6 +37,14 @@ use punctual_record::{Cost, Cpu, Experiment, Interval, Late, Measurement, Round,
 use crate::host::{MakePeer, Stop, Witness};
 use batch::{Batch, Seen};
 
+/// The error of the library as one of the lab.
+fn refused(error: punctual::Error) -> Error {
+    match error.is_unsupported() {
+        true => Error::unsupported(error.to_string()),
+        false => Error::range(error.to_string()),
+    }
+}
+
 /// A subject.
 #[derive(Clone, Debug)]
 pub struct Subject {
@@ -54,11 +62,12 @@ impl Subject {
     /// # Errors
     /// It cannot wait here.
     pub fn strategy(spec: StrategySpec) -> Result<Self, Error> {
-        let strategy: punctual::Strategy = spec.to_string().parse()?;
+        let strategy: punctual::Strategy = spec.to_string().parse().map_err(refused)?;
         // Refused now rather than in the middle of it.
         punctual::Waiter::builder()
             .strategy(strategy.clone())
-            .build()?;
+            .build()
+            .map_err(refused)?;
         Ok(Self {
             name: spec.to_string(),
             weight: match spec {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 
-use punctual_core::{Carrier, Event, Limit, Method, Nanos, Schedule};
+use punctual_core::{Driver, Event, Limit, Method, Nanos, Schedule};
 use punctual_os::cgroups::CpuGroups;
 use punctual_os::event::Events;
 use punctual_os::meter::{Counts, Meter};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use punctual_core::strategies::{Adaptive, AnyStrategy, Budget, Defaults, Learned};
+use punctual_core::strategies::{Adaptive, AnyStrategy, Budget, Defaults, Profile};
 use punctual_core::{Rate, StrategySpec};
 use punctual_program::program::{Due, Op, Subject};
 use punctual_program::{Machine, Program};
@@ -144,7 +144,7 @@ fn it_finds_the_ticks_of_windows() {
             let Some(AnyStrategy::Adaptive(waiter)) = &seen.threads[0].learned[0] else {
                 panic!("{model}: {:?}", seen.threads[0].learned);
             };
-            let ticks = waiter.learned().grid;
+            let ticks = waiter.profile().grid;
             let off = ticks.map(|ticks| ticks.as_ns() as f64 / period_ns - 1.0);
             assert!(
                 off.is_some_and(|off| off.abs() < 1e-3),
@@ -167,16 +167,16 @@ fn what_was_learned_can_be_kept_in_a_file() {
     let Some(AnyStrategy::Adaptive(waiter)) = &seen.threads[0].learned[0] else {
         panic!("{:?}", seen.threads[0].learned);
     };
-    let learned = waiter.learned();
+    let learned = waiter.profile();
     let kept = serde_json::to_string(&learned).unwrap();
-    assert_eq!(serde_json::from_str::<Learned>(&kept).unwrap(), learned);
+    assert_eq!(serde_json::from_str::<Profile>(&kept).unwrap(), learned);
     assert!(learned.naps > 500, "{kept}");
     let mut fresh = Adaptive::new(10.0, learned.method, Budget::Unlimited);
     // A file that says what no naps can have taught is not believed.
     let mut impossible: serde_json::Value = serde_json::from_str(&kept).unwrap();
     impossible["margins"]["naps"] = 255.into();
     fresh.begin_with(&serde_json::from_value(impossible).unwrap());
-    assert_eq!(fresh.learned().naps, 0);
+    assert_eq!(fresh.profile().naps, 0);
     fresh.begin_with(&learned);
-    assert_eq!(fresh.learned().naps, learned.naps);
+    assert_eq!(fresh.profile().naps, learned.naps);
 }

@@ -6,10 +6,10 @@ mod crowd;
 mod identify;
 mod measure;
 mod others;
-mod promises;
 mod replay;
 mod rounds;
 mod scenarios;
+mod targets;
 mod validation;
 #[allow(dead_code, reason = "the example shows more than the tests look at")]
 mod yardsticks;

@@ -386,7 +386,7 @@ mod tests {
     use super::super::Sleeper;
     use super::METHODS;
     use crate::{clock, slack};
-    use punctual_core::{Carrier, Limit, Method, Nanos, Reason};
+    use punctual_core::{Driver, Limit, Method, Nanos, Reason};
     use std::os::unix::thread::JoinHandleExt;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Arc, Once};

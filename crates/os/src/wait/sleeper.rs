@@ -6,7 +6,7 @@ use crate::clock::{self, Host, Tick};
 use crate::event::Events;
 use crate::nap::LONGEST;
 use crate::{Error, crowd, spin, thread};
-use punctual_core::{Carrier, Event, Limit, Method, Nanos, Reason};
+use punctual_core::{Driver, Event, Limit, Method, Nanos, Reason};
 
 /// How often a spin looks whether the events were closed.
 const LOOK: Nanos = Nanos::from_ms(10);
@@ -112,7 +112,7 @@ impl Default for Sleeper {
     }
 }
 
-impl Carrier<Host> for Sleeper {
+impl Driver<Host> for Sleeper {
     #[inline]
     fn now(&mut self) -> Tick {
         clock::now()
@@ -251,7 +251,7 @@ mod tests {
     }
 
     /// Asked again as long as the clock says so, which is the contract of a
-    /// carrier, a wait is never early.
+    /// driver, a wait is never early.
     #[test]
     fn a_wait_is_never_early() {
         let _turn = in_turn();

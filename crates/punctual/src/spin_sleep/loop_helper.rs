@@ -41,6 +41,20 @@ pub struct LoopHelper {
 }
 
 /// Builds a [`LoopHelper`].
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual::spin_sleep::LoopHelper;
+///
+/// let mut helper = LoopHelper::builder()
+///     .report_interval(Duration::from_millis(10))
+///     .native_accuracy_ns(100_000)
+///     .build_with_target_rate(1_000.0);
+/// helper.loop_start();
+/// helper.loop_sleep();
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoopHelperBuilder {
     report_interval: Duration,

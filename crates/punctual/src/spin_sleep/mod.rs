@@ -50,6 +50,17 @@ pub type Nanoseconds = u64;
 pub type SubsecondNanoseconds = u32;
 
 /// Sleeps, and spins for the last part, which is its native accuracy at most.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual::spin_sleep::SpinSleeper;
+///
+/// let sleeper = SpinSleeper::new(100_000);
+/// assert_eq!(sleeper.native_accuracy_ns(), 100_000);
+/// sleeper.sleep(Duration::from_micros(300));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SpinSleeper {
     native_accuracy_ns: SubsecondNanoseconds,
@@ -57,6 +68,15 @@ pub struct SpinSleeper {
 }
 
 /// How the last part of a sleep is spun.
+///
+/// # Examples
+///
+/// ```
+/// use punctual::spin_sleep::{SpinSleeper, SpinStrategy};
+///
+/// let sleeper = SpinSleeper::default().with_spin_strategy(SpinStrategy::SpinLoopHint);
+/// assert_eq!(sleeper.spin_strategy(), SpinStrategy::SpinLoopHint);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SpinStrategy {

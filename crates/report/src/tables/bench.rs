@@ -6,7 +6,7 @@ use punctual_record::experiment::{
 };
 use punctual_record::regimes::{self, Cell, ROUNDS_MIN, Verdict};
 use punctual_record::{
-    CAP_NS, Estimate, LatePromise, Learned, LearnedCall, LearnedClass, Measurement, median,
+    CAP_NS, Estimate, LateTarget, Learned, LearnedCall, LearnedClass, Measurement, median,
 };
 
 use super::cells::Section;
@@ -50,46 +50,46 @@ fn lateness(name: &str, group: &[Row<'_, Pace>]) -> Section {
         )
         .if_known()
         .told([MIN, P50, P75, P90, P99, P999, MAX, OVER_1MS])
-        .each(promises(group), |m, promise| later(m, promise))
+        .each(targets(group), |m, target| later(m, target))
         .told([MEAN, MEAN_CAPPED])
         .caption(format!(
             "{every}n: waits. > 1 ms: the waits that ended more than 1 ms late. mean capped: each lateness \
              counted as at most {}.",
             units::nominal(CAP_NS)
         ))
-        .captions((!promises(group).is_empty()).then_some(
-            "late > X at most Y %: the share of deadlines that were later, missed ones included. A subject that \
-             promises it has `kept` or `broken` behind; chance may add two standard deviations.",
+        .captions((!targets(group).is_empty()).then_some(
+            "late > X at most Y %: the share of deadlines that were later, missed ones included. A subject with \
+             this target has `met` or `not met` behind; chance may add two standard deviations.",
         ))
         .caption(warm_up(group))
         .section()
 }
 
-/// The promises of subjects about lateness, each once, as the head of a column.
-fn promises(group: &[Row<'_, Pace>]) -> Vec<(String, LatePromise)> {
-    let mut promises: Vec<(String, LatePromise)> = Vec::new();
-    for promise in group
+/// The targets of subjects about lateness, each once, as the head of a column.
+fn targets(group: &[Row<'_, Pace>]) -> Vec<(String, LateTarget)> {
+    let mut targets: Vec<(String, LateTarget)> = Vec::new();
+    for target in group
         .iter()
-        .filter_map(|row| LatePromise::of_subject(&row.m.subject))
+        .filter_map(|row| LateTarget::of_subject(&row.m.subject))
     {
         let head = format!(
             "late > {}\nat most {} %",
-            units::nominal(promise.late.as_ns()),
-            units::plain(100.0 * promise.share)
+            units::nominal(target.late.as_ns()),
+            units::plain(100.0 * target.share)
         );
-        if promises.iter().all(|(_, known)| *known != promise) {
-            promises.push((head, promise));
+        if targets.iter().all(|(_, known)| *known != target) {
+            targets.push((head, target));
         }
     }
-    promises
+    targets
 }
 
-/// The share of deadlines that were later than a promise allows. Behind it, of the subject that made
-/// the promise, whether it was kept.
-fn later(row: &Row<'_, Pace>, promise: &LatePromise) -> Option<String> {
-    let later = format!("{} %", units::percent(promise.later(row.m)?));
-    match LatePromise::of_subject(&row.m.subject) == Some(*promise) {
-        true => Some(format!("{later} {}", promise.kept(row.m)?.name())),
+/// The share of deadlines that were later than a target allows. Behind it, of the subject that has
+/// the target, whether it was met.
+fn later(row: &Row<'_, Pace>, target: &LateTarget) -> Option<String> {
+    let later = format!("{} %", units::percent(target.later(row.m)?));
+    match LateTarget::of_subject(&row.m.subject) == Some(*target) {
+        true => Some(format!("{later} {}", target.reached(row.m)?.name())),
         false => Some(later),
     }
 }

@@ -1,7 +1,7 @@
 //! Which way to wait costs least at a rate.
 
 use punctual_record::experiment::{Crowd, Deadlines, Pace};
-use punctual_record::{Cost, Interval, Kept, LIBRARY, LatePromise, Measurement, Run, WEIGHTS};
+use punctual_record::{Cost, Interval, LIBRARY, LateTarget, Measurement, Reached, Run, WEIGHTS};
 
 use super::{PLAIN_SLEEP, Verdict};
 use crate::select::{self, Row};
@@ -54,7 +54,7 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     let weights = other_weights(&loops).filter(|_| loops.len() < 3);
     let spare = weights.as_ref().map(|_| sentences.len());
     sentences.extend(weights);
-    sentences.extend(promises(&loops).take(2));
+    sentences.extend(targets(&loops).take(2));
     let rounds = select::counts(loops.iter().flat_map(Loop::rounds));
     let all = loops.iter().flat_map(|one| &one.rows);
     let waits = select::counts(all.map(|m| m.m.late_ns.n));
@@ -106,7 +106,7 @@ fn without_others(loops: &[Loop]) -> Option<Verdict> {
         format!("{}: {}, {}.", one.in_question(), m.subject, in_figures(m))
     };
     let sentences = loops.iter().take(3).map(figures);
-    let sentences = sentences.chain(promises(loops).take(2)).collect();
+    let sentences = sentences.chain(targets(loops).take(2)).collect();
     let other = match first.subject.as_str() {
         PLAIN_SLEEP => "adaptive-balanced",
         _ => PLAIN_SLEEP,
@@ -141,12 +141,12 @@ impl Style {
     }
 }
 
-/// Whether the promises about lateness were kept.
-fn promises(loops: &[Loop]) -> impl Iterator<Item = String> {
+/// Whether the targets of lateness were met.
+fn targets(loops: &[Loop]) -> impl Iterator<Item = String> {
     let of_loop = |one: &Loop| {
         let rows = one.rows.iter();
-        let kept = rows.filter_map(|row| promise(row.m, &one.rate));
-        kept.collect::<Vec<_>>()
+        let told = rows.filter_map(|row| target(row.m, &one.rate));
+        told.collect::<Vec<_>>()
     };
     loops
         .iter()
@@ -155,19 +155,19 @@ fn promises(loops: &[Loop]) -> impl Iterator<Item = String> {
         .into_iter()
 }
 
-fn promise(m: &Measurement, rate: &str) -> Option<String> {
-    let promise = LatePromise::of_subject(&m.subject)?;
-    let (kept, later) = (promise.kept(m)?, promise.later(m)?);
-    let outcome = match kept {
-        Kept::Kept => "kept",
-        Kept::Broken => "broken",
-        Kept::TooFewWaits => "measured in too few waits to tell",
+fn target(m: &Measurement, rate: &str) -> Option<String> {
+    let target = LateTarget::of_subject(&m.subject)?;
+    let (reached, later) = (target.reached(m)?, target.later(m)?);
+    let outcome = match reached {
+        Reached::Met => "met",
+        Reached::NotMet => "not met",
+        Reached::TooFewWaits => "measured in too few waits to tell",
     };
     Some(format!(
-        "The promise of {} at {rate} was {outcome}: {} % of deadlines were later than {}.",
+        "The target of {} at {rate} was {outcome}: {} % of deadlines were later than {}.",
         m.subject,
         units::percent(later),
-        units::nominal(promise.late.as_ns())
+        units::nominal(target.late.as_ns())
     ))
 }
 
@@ -584,8 +584,8 @@ mod tests {
     }
 
     #[test]
-    fn promises_are_kept_or_broken() {
-        let promised = |late_ns: i64| {
+    fn targets_are_met_or_missed() {
+        let told = |late_ns: i64| {
             let mut m = measured("adaptive:late=50us/1%", &[2.0; 6]);
             let Experiment::Pace(pace) = &mut m.experiment else {
                 unreachable!("it is of a loop")
@@ -598,14 +598,10 @@ mod tests {
             verdict(&run).unwrap().sentences.last().unwrap().clone()
         };
         assert_eq!(
-            promised(50_001),
-            "The promise of adaptive:late=50us/1% at 60 Hz was broken: 5.00 % of deadlines were later than 50 us."
+            told(50_001),
+            "The target of adaptive:late=50us/1% at 60 Hz was not met: 5.00 % of deadlines were later than 50 us."
         );
-        assert!(
-            promised(50_000).contains("was kept: 0.00 %"),
-            "{}",
-            promised(50_000)
-        );
+        assert!(told(50_000).contains("was met: 0.00 %"), "{}", told(50_000));
     }
 
     #[test]

@@ -394,7 +394,7 @@ mod tests {
         world.run(program).unwrap();
         match &world.finish().0.threads[id].learned[..] {
             [Some(AnyStrategy::Adaptive(adaptive))] => {
-                let classes = adaptive.learned().classes;
+                let classes = adaptive.profile().classes;
                 let mut cpu: Vec<Nanos> = classes.iter().map(|class| class.cpu).collect();
                 cpu.dedup();
                 cpu

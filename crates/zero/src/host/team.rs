@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
-use punctual_core::{Carrier, Limit, Method, Nanos};
+use punctual_core::{Driver, Limit, Method, Nanos};
 use punctual_os::event::Events;
 use punctual_os::wait::Sleeper;
 use punctual_os::{Tick, clock, slack, thread};

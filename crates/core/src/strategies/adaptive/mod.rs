@@ -4,14 +4,14 @@
 mod budget;
 mod class;
 mod contention;
-mod learned;
-mod promise;
+mod profile;
 mod regular;
+mod target;
 
 pub use budget::Budget;
-pub use learned::{Learned, LearnedClass};
-pub use promise::{Binding, Promise, Promised, Tried};
-pub(super) use promise::{LateAtMost, percent};
+pub use profile::{Profile, ProfileClass};
+pub(super) use target::{LateAtMost, percent};
+pub use target::{LimitedBy, Target, TargetStatus, Tradeoff};
 
 use std::mem;
 
@@ -24,8 +24,8 @@ use crate::wait::{Goal, Limit, Reason, Step, Strategy, Turn, Wake};
 use budget::{Allowance, SPIN_MAX};
 use class::{CLASSES, Class};
 use contention::Contention;
-use promise::Keeper;
 use regular::{Ends, Nap, Share, Ticks};
+use target::Keeper;
 
 /// Lateness counts up to this: no margin covers a longer stall.
 const LATE_MAX_NS: f32 = 1e6;
@@ -151,7 +151,7 @@ impl Adaptive {
         }
     }
 
-    /// Returns one with the same weight, budget and promise that has seen nothing, and sleeps with
+    /// Returns one with the same weight, budget and target that has seen nothing, and sleeps with
     /// `method`.
     #[must_use]
     pub fn anew(&self, method: Method) -> Self {
@@ -161,18 +161,18 @@ impl Adaptive {
         anew
     }
 
-    /// Keeps a promise from now on: it sets the weight, and the budget if it limits
+    /// Keeps a target from now on: it sets the weight, and the budget if it limits
     /// spinning.
-    pub fn keep(&mut self, promise: Promise) {
-        if let Some(share) = promise.spin {
+    pub fn keep(&mut self, target: Target) {
+        if let Some(share) = target.spin {
             self.allowance = Allowance::new(Budget::Share(share));
         }
-        self.keeper = Some(Box::new(Keeper::new(promise, self.late_weight)));
+        self.keeper = Some(Box::new(Keeper::new(target, self.late_weight)));
     }
 
-    /// How well the promise is kept, if there is one.
-    pub fn promised(&self) -> Option<Promised> {
-        self.keeper.as_ref().map(|keeper| keeper.promised())
+    /// How well the target is met, if there is one.
+    pub fn target_status(&self) -> Option<TargetStatus> {
+        self.keeper.as_ref().map(|keeper| keeper.target_status())
     }
 
     /// Whether the last wait would have spun more than its budget let it.

@@ -6,7 +6,7 @@
 
 use punctual_core::strategies::{AnyStrategy, Defaults};
 use punctual_core::wait::{Event, Limit, Reason};
-use punctual_core::{Carrier, Clock, Goal, Method, Nanos, Rate, StrategySpec, Tick, drive};
+use punctual_core::{Clock, Driver, Goal, Method, Nanos, Rate, StrategySpec, Tick, drive};
 use punctual_program::machine::Section;
 use punctual_program::program::{Due, Op, SpawnKind, Subject};
 use punctual_program::{Machine, Program, Refusal};
@@ -262,7 +262,7 @@ impl Group {
     }
 }
 
-impl Carrier<Virtual> for Group {
+impl Driver<Virtual> for Group {
     fn now(&mut self) -> Tick<Virtual> {
         self.compute(Self::READ);
         Tick::from_ns(self.now)

@@ -1,11 +1,11 @@
-//! A loop at 1 kHz with a promise: late by more than 20 us at most once in a hundred ticks, for at
-//! most 5 % of a CPU. It says whether it kept that here.
+//! A loop at 1 kHz with a target: late by more than 20 us at most once in a hundred ticks, for at
+//! most 5 % of a CPU. It says whether it met that here.
 //!
-//!     cargo run --release -p punctual --example promise [LATE_US OFTEN SPIN HZ]
+//!     cargo run --release -p punctual --example target [LATE_US OFTEN SPIN HZ]
 
 use std::time::Duration;
 
-use punctual::{Binding, Period, Promise, Waiter, interval};
+use punctual::{LimitedBy, Period, Target, Waiter, interval};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -13,8 +13,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let late = Duration::try_from_secs_f64(argument(20.0)? / 1e6)?;
     let (often, spin, hz) = (argument(0.01)?, argument(0.05)?, argument(1_000.0)?);
 
-    let promise = Promise::lateness(late, often).and_spinning(spin);
-    let waiter = Waiter::builder().promise(promise).statistics().build()?;
+    let target = Target::lateness(late, often).and_spinning(spin);
+    let waiter = Waiter::builder().target(target).statistics().build()?;
     let mut ticker = interval(Period::hz_f64(hz)?).waiter(waiter);
     // It takes so many ticks to learn how often that is.
     let ticks = (20.0 / often) as usize;
@@ -22,7 +22,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     ticker.take_statistics();
     ticker.by_ref().take(ticks).for_each(drop);
 
-    let (seen, promised) = (ticker.statistics(), ticker.promised().expect("it was made"));
+    let (seen, status) = (
+        ticker.statistics(),
+        ticker.target_status().expect("it has one"),
+    );
     let bins = seen.lateness_bins();
     let in_time = bins.take_while(|(longest, _)| *longest <= late);
     let in_time: u64 = in_time.map(|(_, count)| count).sum();
@@ -31,18 +34,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         100.0 * (1.0 - in_time as f64 / seen.waits() as f64),
         100.0 * seen.spun_share(),
     );
-    match promised.binding {
-        Binding::Lateness => println!("Kept; that takes a weight of {:.1}.", promised.late_weight),
-        Binding::Broken => println!("Not kept: this machine does not let it."),
+    match status.limited_by {
+        LimitedBy::Lateness => println!("Met; that takes a weight of {:.1}.", status.late_weight),
+        LimitedBy::Unreachable => println!("Not met: this machine does not permit it."),
         other => println!("{other:?}"),
     }
-    for tried in &promised.frontier {
+    for tradeoff in &status.tradeoffs {
         println!(
             "weight {:6}: late {:5.2} % of {:4.0} waits, {:.2} % of a CPU spun",
-            tried.late_weight,
-            100.0 * tried.late_share,
-            tried.waits,
-            100.0 * tried.spun_share,
+            tradeoff.late_weight,
+            100.0 * tradeoff.late_share,
+            tradeoff.waits,
+            100.0 * tradeoff.spun_share,
         );
     }
     Ok(())

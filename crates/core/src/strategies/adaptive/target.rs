@@ -1,24 +1,24 @@
-//! A promise about lateness or CPU time, kept by setting the weight.
+//! A target for lateness or CPU time, met by setting the weight.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::time::Nanos;
 
-/// A waiter's promise, which takes the place of a weight that the user chooses.
+/// A target of a waiter, which takes the place of a weight that the user chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Promise {
+pub struct Target {
     /// Late by more than this length in at most this share of waits.
     pub late: Option<(Nanos, f32)>,
     /// At most this share of a CPU spent spinning.
     pub spin: Option<f32>,
 }
 
-impl Promise {
-    /// The share of late waits that can be promised: what is rarer takes too long to
-    /// learn, and half of all waits needs no promise.
+impl Target {
+    /// The share of late waits that a target can have. A lower share takes too long to learn, and
+    /// half of all waits needs no target.
     pub const OFTEN: std::ops::RangeInclusive<f32> = 0.0005..=0.5;
-    /// The least share of a CPU to spin that may be promised.
+    /// The least share of a CPU to spin that a target may have.
     pub const SPIN_MIN: f32 = 0.0001;
 
     /// # Errors
@@ -26,7 +26,7 @@ impl Promise {
     pub fn check(&self) -> Result<(), String> {
         if let Some((by, often)) = self.late {
             if by.is_zero() {
-                return Err("late by more than 0 is every wait: promise 1us or more".to_owned());
+                return Err("late by more than 0 is every wait: ask for 1us or more".to_owned());
             }
             if !Self::OFTEN.contains(&often) {
                 return Err(format!(
@@ -70,26 +70,26 @@ pub(crate) fn percent(text: &str) -> Option<f32> {
     Some(percent / 100.0)
 }
 
-/// How well a promise is kept.
+/// How well a target is met.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Promised {
+pub struct TargetStatus {
     /// The weight of lateness that is in force.
     pub late_weight: f32,
-    /// The share of recent waits that were late by more than was promised.
+    /// The share of recent waits that were late by more than the target allows.
     pub late_share: f32,
     /// The share of the time spent spinning.
     pub spun_share: f32,
     /// Which bound decides the weight.
-    pub binding: Binding,
+    pub limited_by: LimitedBy,
     /// The result of each weight that was tried, the lightest first: the choice that this machine
     /// offers.
-    pub frontier: Vec<Tried>,
+    pub tradeoffs: Vec<Tradeoff>,
 }
 
 /// Which bound decides how much a waiter spins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Binding {
+pub enum LimitedBy {
     /// Too few waits to tell.
     Learning,
     /// Neither: both are kept with the lightest weight.
@@ -99,17 +99,17 @@ pub enum Binding {
     /// The CPU time: it spins no more, and is as late as that makes it.
     Spinning,
     /// The lateness cannot be kept here, or not with so little spinning.
-    Broken,
+    Unreachable,
 }
 
 /// Waits with weights of one order of magnitude.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tried {
+pub struct Tradeoff {
     /// The weight.
     pub late_weight: f32,
     /// How many waits; long past ones count half.
     pub waits: f32,
-    /// The share of them that were late by more than was promised.
+    /// The share of them that were late by more than the target allows.
     pub late_share: f32,
     /// The share of the time spent spinning.
     pub spun_share: f32,
@@ -124,21 +124,21 @@ const FALL: f32 = 0.02;
 /// The weight at most doubles with a wait that was not in time. More makes it swing, which
 /// spins more on average.
 const RISE_MAX: f32 = std::f32::consts::LN_2;
-/// It aims at this part of the promised share, as the actual one scatters about the aim.
+/// It aims at this part of the share that the target allows, as the actual one scatters about the aim.
 const AIM: f32 = 0.6;
-/// And at this part of the promised spinning; the budget enforces the rest.
+/// And at this part of the spinning that the target allows; the budget enforces the rest.
 const SPIN_AIM: f32 = 0.8;
-/// The frontier has a row for each power of ten.
+/// The list of trade-offs has a row for each power of ten.
 const POWERS: usize = 7;
-/// A row of the frontier is halved at this many waits.
+/// A row of that list is halved at this many waits.
 const MEMORY: f32 = 4_096.0;
 /// The logarithm of the weight must change by this much to take effect.
 const STEP: f32 = 0.1;
 
-/// Sets the weight so that a promise comes true.
+/// Sets the weight so that a target is met.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Keeper {
-    promise: Promise,
+    target: Target,
     /// The logarithm of the weight aimed for.
     weight: f32,
     in_force: f32,
@@ -155,14 +155,14 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// One of the same promise that has seen nothing.
+    /// One of the same target that has seen nothing.
     pub(super) fn anew(&self, weight: f32) -> Self {
-        Self::new(self.promise, weight)
+        Self::new(self.target, weight)
     }
 
-    pub(super) fn new(promise: Promise, weight: f32) -> Self {
+    pub(super) fn new(target: Target, weight: f32) -> Self {
         Self {
-            promise,
+            target,
             weight: weight.ln(),
             in_force: weight,
             waits: 0,
@@ -175,10 +175,10 @@ impl Keeper {
         }
     }
 
-    /// Over how many waits shares are taken: a promised share of late waits happens a dozen
+    /// Over how many waits shares are taken: the allowed share of late waits happens a dozen
     /// times in it.
     fn window(&self) -> f32 {
-        let often = self.promise.late.map_or(0.05, |(_, often)| often);
+        let often = self.target.late.map_or(0.05, |(_, often)| often);
         (12.0 / often).max(64.0)
     }
 
@@ -188,7 +188,7 @@ impl Keeper {
         let began = self.began.replace(now);
         let (late, began) = (self.late.take()?, began?);
         let passed_ns = now.saturating_sub(began).max(1) as f32;
-        let is_late = self.promise.late.is_some_and(|(by, _)| late > by);
+        let is_late = self.target.late.is_some_and(|(by, _)| late > by);
         self.waits = self.waits.saturating_add(1);
         let part = 1.0 / self.window().min(self.waits as f32);
         self.late_share += part * (f32::from(u8::from(is_late)) - self.late_share);
@@ -221,9 +221,9 @@ impl Keeper {
     /// The change of the logarithm of the weight.
     fn step(&self, is_late: bool) -> f32 {
         let over_spin = |share: f32| self.spun_share() / (SPIN_AIM * share) - 1.0;
-        let too_much = self.promise.spin.map(over_spin);
-        let Some((_, often)) = self.promise.late else {
-            // As exact as the promised spinning makes it.
+        let too_much = self.target.spin.map(over_spin);
+        let Some((_, often)) = self.target.late else {
+            // As exact as the allowed spinning makes it.
             return -FALL * too_much.unwrap_or_default().clamp(-1.0, 2.0);
         };
         if let Some(too_much) = too_much.filter(|too_much| *too_much > 0.0) {
@@ -235,16 +235,16 @@ impl Keeper {
         if is_late { fall / odds } else { -fall }
     }
 
-    pub(super) fn promised(&self) -> Promised {
+    pub(super) fn target_status(&self) -> TargetStatus {
         let tried = self.tried.iter().enumerate();
-        let frontier = tried.filter(|(_, tried)| tried[0] > 0.0);
-        Promised {
+        let tradeoffs = tried.filter(|(_, tried)| tried[0] > 0.0);
+        TargetStatus {
             late_weight: self.in_force,
             late_share: self.late_share,
             spun_share: self.spun_share(),
-            binding: self.binding(),
-            frontier: frontier
-                .map(|(power, [waits, late, spun_ns, all_ns])| Tried {
+            limited_by: self.limited_by(),
+            tradeoffs: tradeoffs
+                .map(|(power, [waits, late, spun_ns, all_ns])| Tradeoff {
                     late_weight: LIGHTEST * 10f32.powi(power as i32),
                     waits: *waits,
                     late_share: late / waits,
@@ -254,18 +254,18 @@ impl Keeper {
         }
     }
 
-    fn binding(&self) -> Binding {
+    fn limited_by(&self) -> LimitedBy {
         if (self.waits as f32) < self.window() {
-            return Binding::Learning;
+            return LimitedBy::Learning;
         }
-        let is_spent = (self.promise.spin).is_some_and(|share| self.spun_share() > 0.5 * share);
+        let is_spent = (self.target.spin).is_some_and(|share| self.spun_share() > 0.5 * share);
         let is_lightest = self.in_force < LIGHTEST * 2.0;
-        match self.promise.late {
+        match self.target.late {
             // Far above the aim, so not by chance.
-            Some((_, often)) if self.late_share > often => Binding::Broken,
-            _ if is_spent => Binding::Spinning,
-            Some(_) if !is_lightest => Binding::Lateness,
-            _ => Binding::Neither,
+            Some((_, often)) if self.late_share > often => LimitedBy::Unreachable,
+            _ if is_spent => LimitedBy::Spinning,
+            Some(_) if !is_lightest => LimitedBy::Lateness,
+            _ => LimitedBy::Neither,
         }
     }
 }
@@ -283,8 +283,8 @@ mod tests {
     use super::*;
 
     /// Waits of 1 ms each, late as often and spun as much as the weight in force has it.
-    fn play(promise: Promise, waits: u32, of: impl Fn(f32, u32) -> (u64, f32)) -> Promised {
-        let mut keeper = Keeper::new(promise, 10.0);
+    fn play(target: Target, waits: u32, of: impl Fn(f32, u32) -> (u64, f32)) -> TargetStatus {
+        let mut keeper = Keeper::new(target, 10.0);
         let mut spun_ns = 0.0;
         for n in 0..waits {
             keeper.settle(u64::from(n) * 1_000_000, spun_ns);
@@ -292,7 +292,7 @@ mod tests {
             keeper.late = Some(Nanos::from_us(late_us));
             spun_ns = 1e3 * spun_us;
         }
-        keeper.promised()
+        keeper.target_status()
     }
 
     /// A machine on which one wait in ten is late at weight 1, and one in a hundred at 10; it
@@ -306,79 +306,79 @@ mod tests {
     }
 
     #[test]
-    fn a_promise_of_lateness_is_kept_with_little_more_than_it_takes() {
+    fn a_target_of_lateness_is_met_with_little_more_than_it_takes() {
         for often in [0.2, 0.05, 0.01, 0.002] {
-            let promise = Promise {
+            let target = Target {
                 late: Some((Nanos::from_us(50), often)),
                 spin: None,
             };
-            let kept = play(promise, 200_000, machine);
+            let kept = play(target, 200_000, machine);
             assert!(kept.late_share <= often, "{often}: {kept:?}");
             let needed = 0.1 / often;
             let over = kept.late_weight / needed;
             assert!((0.5..=20.0).contains(&over), "{often}: {kept:?}");
-            assert_eq!(kept.binding, Binding::Lateness);
+            assert_eq!(kept.limited_by, LimitedBy::Lateness);
         }
     }
 
     #[test]
-    fn a_promise_of_spinning_is_kept_and_used() {
+    fn a_target_of_spinning_is_met_and_used() {
         // Weight 10 spins for 2 %, weight 100 for 4 %.
-        let promise = Promise {
+        let target = Target {
             late: None,
             spin: Some(0.04),
         };
-        let kept = play(promise, 20_000, machine);
+        let kept = play(target, 20_000, machine);
         assert!((0.02..=0.04).contains(&kept.spun_share), "{kept:?}");
-        assert_eq!(kept.binding, Binding::Spinning);
+        assert_eq!(kept.limited_by, LimitedBy::Spinning);
     }
 
     #[test]
-    fn who_cannot_keep_both_says_so_and_what_can_be_had() {
-        let promise = Promise {
+    fn targets_that_exclude_each_other_are_unreachable_and_show_tradeoffs() {
+        let target = Target {
             late: Some((Nanos::from_us(50), 0.001)),
             spin: Some(0.02),
         };
-        let kept = play(promise, 100_000, machine);
-        assert_eq!(kept.binding, Binding::Broken, "{kept:?}");
+        let kept = play(target, 100_000, machine);
+        assert_eq!(kept.limited_by, LimitedBy::Unreachable, "{kept:?}");
         assert!(kept.spun_share <= 0.02, "{kept:?}");
         let tried = |weight: f32| {
-            kept.frontier
+            kept.tradeoffs
                 .iter()
                 .find(|t| power(t.late_weight) == power(weight))
         };
         let at_ten = tried(10.0).expect("it began there");
         assert!((0.003..=0.04).contains(&at_ten.late_share), "{kept:?}");
         // A lateness that no weight can keep, at the heaviest one.
-        let alone = Promise {
+        let alone = Target {
             spin: None,
-            ..promise
+            ..target
         };
         let kept = play(alone, 100_000, |_, n| (u64::from(n % 10 == 0) * 80, 5.0));
-        assert_eq!(kept.binding, Binding::Broken);
+        assert_eq!(kept.limited_by, LimitedBy::Unreachable);
         assert!(kept.late_weight > 5_000.0, "{kept:?}");
     }
 
     #[test]
     fn what_is_kept_with_nothing_binds_nothing() {
-        let promise = Promise {
+        let target = Target {
             late: Some((Nanos::from_us(500), 0.01)),
             spin: Some(0.5),
         };
-        let kept = play(promise, 2_000, machine);
-        assert_eq!(kept.binding, Binding::Neither, "{kept:?}");
-        let kept = play(promise, 20, machine);
-        assert_eq!(kept.binding, Binding::Learning);
+        let kept = play(target, 2_000, machine);
+        assert_eq!(kept.limited_by, LimitedBy::Neither, "{kept:?}");
+        let kept = play(target, 20, machine);
+        assert_eq!(kept.limited_by, LimitedBy::Learning);
     }
 
     #[test]
     fn it_comes_back_after_the_machine_changed() {
-        let promise = Promise {
+        let target = Target {
             late: Some((Nanos::from_us(50), 0.01)),
             spin: None,
         };
         // For a while everything is late, whatever is spun.
-        let kept = play(promise, 60_000, |weight, n| match n {
+        let kept = play(target, 60_000, |weight, n| match n {
             10_000..20_000 => (80, 10.0),
             _ => machine(weight, n),
         });

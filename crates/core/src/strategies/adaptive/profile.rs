@@ -12,7 +12,7 @@ use super::regular::Ends;
 /// The knowledge of an [`Adaptive`].
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Learned {
+pub struct Profile {
     /// The OS call it was learned of.
     pub method: Method,
     /// How many naps it was learned from.
@@ -21,14 +21,14 @@ pub struct Learned {
     pub grid: Option<Nanos>,
     /// Naps by the time left when they began, the shortest first; classes that saw
     /// none are left out.
-    pub classes: Vec<LearnedClass>,
+    pub classes: Vec<ProfileClass>,
     margins: Margins,
 }
 
 /// The estimates for naps that began with about the same time left.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct LearnedClass {
+pub struct ProfileClass {
     /// The least time left in this class.
     pub at_least: Nanos,
     /// The first time beyond it; the last class has none.
@@ -69,24 +69,24 @@ impl Adaptive {
     }
 
     /// The estimates.
-    pub fn learned(&self) -> Learned {
+    pub fn profile(&self) -> Profile {
         let period_ns = self.grid().and_then(Grid::period_ns);
         let classes = (0..CLASSES).filter(|&class| self.classes[class].naps > 0);
-        Learned {
+        Profile {
             method: self.method,
             naps: (self.classes.iter()).fold(0, |sum, class| sum.saturating_add(class.naps)),
             grid: period_ns.map(|ns| Nanos::new(ns as u64)),
-            classes: classes.map(|class| self.learned_class(class)).collect(),
+            classes: classes.map(|class| self.profile_class(class)).collect(),
             margins: self.margins.clone(),
         }
     }
 
-    fn learned_class(&self, class: usize) -> LearnedClass {
+    fn profile_class(&self, class: usize) -> ProfileClass {
         let known = &self.classes[class];
         let usual_ns = known.usual.ns();
         let at = |multiple: f32| nanos(usual_ns * multiple);
         let over = |q| at(self.margins.quantile(q));
-        LearnedClass {
+        ProfileClass {
             at_least: Nanos::new(if class == 0 { 0 } else { class::from_ns(class) }),
             below: (self.class_of(Nanos::MAX) > class)
                 .then(|| Nanos::new(class::from_ns(class + 1))),
@@ -106,14 +106,14 @@ impl Adaptive {
     }
 
     /// Begins with another waiter's knowledge of the same OS call. Knowledge of another call is
-    /// ignored, and so are values that cannot have been learned.
-    pub fn begin_with(&mut self, learned: &Learned) {
-        if learned.method != self.method || !learned.margins.is_sound() {
+    /// ignored, and so are values that cannot have been profile.
+    pub fn begin_with(&mut self, profile: &Profile) {
+        if profile.method != self.method || !profile.margins.is_sound() {
             return;
         }
-        self.margins = learned.margins.clone();
+        self.margins = profile.margins.clone();
         self.best = self.margins.best(self.late_weight, 10.0, f32::MAX);
-        for of in &learned.classes {
+        for of in &profile.classes {
             let class = class::of_ns(of.at_least.as_ns());
             let known = &mut self.classes[class];
             known.usual.believe(of.usual.as_ns() as f32);
@@ -180,10 +180,10 @@ mod tests {
     const WINDOWS: Method = Method::HighResolutionTimer;
 
     /// The estimates for waits of that length.
-    fn known(strategy: &Adaptive) -> LearnedClass {
-        let known = |class: &LearnedClass| class.at_least <= LENGTH && class.below > Some(LENGTH);
-        let learned = strategy.learned();
-        *learned.classes.iter().find(|class| known(class)).unwrap()
+    fn known(strategy: &Adaptive) -> ProfileClass {
+        let known = |class: &ProfileClass| class.at_least <= LENGTH && class.below > Some(LENGTH);
+        let profile = strategy.profile();
+        *profile.classes.iter().find(|class| known(class)).unwrap()
     }
 
     #[test]
@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn on_ticks_it_says_so() {
         let on_ticks: Os = |_, due| due.div_ceil(1_000_000) * 1_000_000;
-        let ticks = taught(10.0, WINDOWS, on_ticks).learned().grid.unwrap();
+        let ticks = taught(10.0, WINDOWS, on_ticks).profile().grid.unwrap();
         assert!(ticks.as_ns().abs_diff(1_000_000) < 1_000, "{ticks}");
     }
 
@@ -304,10 +304,10 @@ mod tests {
     #[test]
     fn who_begins_with_what_another_learned_waits_like_it() {
         let os: Os = |_, due| due + 37_000;
-        let learned = taught(10.0, FUTEX, os).learned();
+        let profile = taught(10.0, FUTEX, os).profile();
         let margin = |method| {
             let mut fresh = Adaptive::new(10.0, method, Budget::Unlimited);
-            fresh.begin_with(&learned);
+            fresh.begin_with(&profile);
             wait(&mut fresh, 1, os).0.unwrap()
         };
         let taught = wait(&mut taught(10.0, FUTEX, os), 30_000_000_000, os)

@@ -1,4 +1,4 @@
-//! Whether promises of lateness were kept.
+//! Whether targets of lateness were met.
 
 use punctual_core::strategies::Defaults;
 use punctual_core::{Nanos, StrategySpec};
@@ -7,49 +7,49 @@ use crate::experiment::{OfExperiment as _, Pace};
 use crate::punctuality::Punctuality;
 use crate::run::Measurement;
 
-/// A subject's promise: late by more than a length in at most a share of waits.
+/// A subject's target: late by more than a length in at most a share of waits.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LatePromise {
+pub struct LateTarget {
     /// The length.
     pub late: Nanos,
     /// The share of waits that may be later.
     pub share: f64,
 }
 
-/// The fate of a promise.
+/// The outcome of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum Reached {
     /// No more deadlines were later than chance explains.
-    Kept,
+    Met,
     /// More were.
-    Broken,
+    NotMet,
     /// The warm-up was too short to settle a weight, or fewer than ten late deadlines would
     /// have been allowed.
     TooFewWaits,
 }
 
-impl LatePromise {
-    /// The promise of a strategy; `None` if it makes none of lateness.
+impl LateTarget {
+    /// The target of a strategy; `None` if it has none of lateness.
     pub fn of(spec: StrategySpec) -> Option<Self> {
-        let StrategySpec::Adaptive { promise, .. } = spec else {
+        let StrategySpec::Adaptive { target, .. } = spec else {
             return None;
         };
         // By way of the decimal number that the user wrote: 0.01, not 0.00999999977.
         let share = |share: f32| share.to_string().parse().ok();
-        let (late, often) = promise.late?;
+        let (late, often) = target.late?;
         Some(Self {
             late,
             share: share(often)?,
         })
     }
 
-    /// The promise of a subject, by its name in a Run.
+    /// The target of a subject, by its name in a Run.
     pub fn of_subject(name: &str) -> Option<Self> {
         let spec = StrategySpec::parse(name, Defaults::ELSEWHERE);
         spec.ok().and_then(Self::of)
     }
 
-    /// The waits after which a waiter has settled the weight that keeps it. A dozen of them may be
+    /// The waits after which a waiter has settled the weight that meets it. A dozen of them may be
     /// late, and there are 64 at least.
     pub fn learned_in(&self) -> u64 {
         (12.0 / self.share).ceil().max(64.0) as u64
@@ -62,28 +62,28 @@ impl LatePromise {
         Some(all.share(all.later_than(self.late.as_ns())?))
     }
 
-    /// Whether a measurement at a rate keeps it: where two standard deviations of the binomial
-    /// distribution do not explain the late deadlines, it is broken.
-    pub fn kept(&self, m: &Measurement) -> Option<Kept> {
+    /// Whether a measurement at a rate meets it. It is not met where two standard deviations of the
+    /// binomial distribution do not explain the late deadlines.
+    pub fn reached(&self, m: &Measurement) -> Option<Reached> {
         let later = self.later(m)?;
         let due = Punctuality::of(&[m])?.due() as f64;
         if Pace::of(m)?.warm_up_waits < self.learned_in() || due * self.share < 10.0 {
-            return Some(Kept::TooFewWaits);
+            return Some(Reached::TooFewWaits);
         }
         let chance = 2.0 * (self.share * (1.0 - self.share) / due).sqrt();
         Some(match later > self.share + chance {
-            true => Kept::Broken,
-            false => Kept::Kept,
+            true => Reached::NotMet,
+            false => Reached::Met,
         })
     }
 }
 
-impl Kept {
+impl Reached {
     /// In a word or two, for tables.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Kept => "kept",
-            Self::Broken => "broken",
+            Self::Met => "met",
+            Self::NotMet => "not met",
             Self::TooFewWaits => "too few waits",
         }
     }
@@ -120,25 +120,25 @@ mod tests {
     }
 
     #[test]
-    fn a_promise_is_broken_where_chance_does_not_explain_it() {
-        let promise = LatePromise::of_subject("adaptive:late=50us/1%").unwrap();
-        assert_eq!(promise.share, 0.01);
-        assert_eq!(promise.learned_in(), 1_200);
-        let kept = |warm_up, count| promise.kept(&measured(warm_up, late(count))).unwrap();
-        assert_eq!(kept(1_200, 0), Kept::Kept);
-        assert_eq!(kept(1_200, 16), Kept::Kept);
-        assert_eq!(kept(1_200, 17), Kept::Broken);
-        assert_eq!(kept(1_199, 900), Kept::TooFewWaits);
+    fn a_target_is_not_met_where_chance_does_not_explain_the_late_waits() {
+        let target = LateTarget::of_subject("adaptive:late=50us/1%").unwrap();
+        assert_eq!(target.share, 0.01);
+        assert_eq!(target.learned_in(), 1_200);
+        let reached = |warm_up, count| target.reached(&measured(warm_up, late(count))).unwrap();
+        assert_eq!(reached(1_200, 0), Reached::Met);
+        assert_eq!(reached(1_200, 16), Reached::Met);
+        assert_eq!(reached(1_200, 17), Reached::NotMet);
+        assert_eq!(reached(1_199, 900), Reached::TooFewWaits);
         let few = measured(1_200, vec![0; 900]);
-        assert_eq!(promise.kept(&few), Some(Kept::TooFewWaits));
+        assert_eq!(target.reached(&few), Some(Reached::TooFewWaits));
         let mut missed = measured(1_200, late(0));
         missed.missed = 20;
-        assert_eq!(promise.kept(&missed), Some(Kept::Broken));
+        assert_eq!(target.reached(&missed), Some(Reached::NotMet));
         // Without the samples it is not known.
         missed.samples_late_ns.clear();
-        assert_eq!(promise.kept(&missed), None);
+        assert_eq!(target.reached(&missed), None);
         for none in ["adaptive:spin=5%", "spin_sleep", "tokio"] {
-            assert_eq!(LatePromise::of_subject(none), None);
+            assert_eq!(LateTarget::of_subject(none), None);
         }
     }
 }

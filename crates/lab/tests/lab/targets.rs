@@ -1,7 +1,7 @@
-//! Promises of `adaptive` under every timer rule, in virtual time: what can be kept is kept,
+//! Targets of `adaptive` under every timer rule, in virtual time: what can be kept is kept,
 //! and what cannot is said.
 
-use punctual_core::strategies::{AnyStrategy, Binding, Defaults, Promised};
+use punctual_core::strategies::{AnyStrategy, Defaults, LimitedBy, TargetStatus};
 use punctual_core::{Nanos, Rate, StrategySpec};
 use punctual_program::program::{Due, Op, SpawnKind, Subject};
 use punctual_program::{Machine, Program};
@@ -15,12 +15,12 @@ struct Seen {
     late: f64,
     spun: f64,
     passed: Nanos,
-    promised: Promised,
+    status: TargetStatus,
 }
 
 /// Waits at a rate beside so many that work without end.
-fn run(model: &str, hogs: usize, promise: &str, hz: u64) -> Seen {
-    let spec = StrategySpec::parse(&format!("adaptive:{promise}"), Defaults::ELSEWHERE).unwrap();
+fn run(model: &str, hogs: usize, target: &str, hz: u64) -> Seen {
+    let spec = StrategySpec::parse(&format!("adaptive:{target}"), Defaults::ELSEWHERE).unwrap();
     let waits = |times| Op::repeat(times, [Op::wait(Due::NextCycle)]);
     let works = Op::repeat(u64::MAX, [Op::Work(Nanos::from_ms(10))]);
     let hog = Program::from(vec![works]);
@@ -35,10 +35,10 @@ fn run(model: &str, hogs: usize, promise: &str, hz: u64) -> Seen {
     let observations = machine.run(&program).unwrap();
     let thread = &observations.threads[0];
     let samples = &thread.sections[1].samples;
-    let StrategySpec::Adaptive { promise, .. } = spec else {
+    let StrategySpec::Adaptive { target, .. } = spec else {
         unreachable!("it was read as that");
     };
-    let by = promise.late.map_or(Nanos::MAX, |(by, _)| by);
+    let by = target.late.map_or(Nanos::MAX, |(by, _)| by);
     let late = samples
         .iter()
         .filter(|sample| sample.outcome.late.as_ns() > by.as_ns().min(i64::MAX as u64) as i64);
@@ -51,7 +51,7 @@ fn run(model: &str, hogs: usize, promise: &str, hz: u64) -> Seen {
         late: late.count() as f64 / samples.len() as f64,
         spun: spun as f64 / passed.as_ns() as f64,
         passed,
-        promised: adaptive.promised().expect("it was asked to keep one"),
+        status: adaptive.target_status().expect("it was asked to keep one"),
     }
 }
 
@@ -69,20 +69,20 @@ fn lateness_is_kept_or_said_not_to_be() {
     let mut broken = Vec::new();
     for model in MODELS {
         for hz in [60, 1_000, 5_000] {
-            for (promise, often) in [
+            for (target, often) in [
                 ("late=50us/1%", 0.01),
                 ("late=5us/10%", 0.1),
                 ("late=1ms/0.5%", 0.005),
             ] {
-                let Seen { late, promised, .. } = run(model, 0, promise, hz);
-                let cell = format!("{model} {hz} Hz {promise}: {late}, {promised:?}");
-                match promised.binding {
-                    Binding::Broken => {
+                let Seen { late, status, .. } = run(model, 0, target, hz);
+                let cell = format!("{model} {hz} Hz {target}: {late}, {status:?}");
+                match status.limited_by {
+                    LimitedBy::Unreachable => {
                         assert!(late > often, "{cell}");
-                        assert!(promised.late_weight > 5_000.0, "{cell}");
-                        broken.push(format!("{model} {hz} {promise}"));
+                        assert!(status.late_weight > 5_000.0, "{cell}");
+                        broken.push(format!("{model} {hz} {target}"));
                     }
-                    Binding::Lateness | Binding::Neither => assert!(late <= often, "{cell}"),
+                    LimitedBy::Lateness | LimitedBy::Neither => assert!(late <= often, "{cell}"),
                     _ => panic!("{cell}"),
                 }
             }
@@ -104,16 +104,16 @@ fn spinning_is_kept_always() {
     for model in MODELS {
         for hogs in [0, 8] {
             for hz in [60, 1_000, 5_000] {
-                for (promise, share) in [("spin=5%", 0.05), ("late=20us/1%:spin=1%", 0.01)] {
-                    let seen = run(model, hogs, promise, hz);
+                for (target, share) in [("spin=5%", 0.05), ("late=20us/1%:spin=1%", 0.01)] {
+                    let seen = run(model, hogs, target, hz);
                     // Time not spun for a second may be saved.
                     let saved = 1e9 / seen.passed.as_ns() as f64;
                     let most = share * (1.0 + saved) * 1.01;
                     assert!(
                         seen.spun <= most,
-                        "{model} {hogs} {hz} {promise}: {} of {most}, {:?}",
+                        "{model} {hogs} {hz} {target}: {} of {most}, {:?}",
                         seen.spun,
-                        seen.promised
+                        seen.status
                     );
                 }
             }
@@ -125,26 +125,26 @@ fn spinning_is_kept_always() {
 fn what_little_spinning_cannot_keep_is_said_with_what_it_can() {
     // Ticks of 15.6 ms: to be on time takes half of a CPU.
     let alone = run("windows-7", 0, "late=50us/1%", 60);
-    assert_eq!(alone.promised.binding, Binding::Lateness);
+    assert_eq!(alone.status.limited_by, LimitedBy::Lateness);
     assert!(alone.spun > 0.3 && alone.late <= 0.01);
     let both = run("windows-7", 0, "late=50us/1%:spin=5%", 60);
-    assert_eq!(both.promised.binding, Binding::Broken);
+    assert_eq!(both.status.limited_by, LimitedBy::Unreachable);
     assert!(both.spun <= 0.05 && both.late > 0.1);
-    let frontier = &both.promised.frontier;
+    let tradeoffs = &both.status.tradeoffs;
     assert!(
-        frontier
+        tradeoffs
             .iter()
             .any(|tried| tried.late_share > 0.1 && tried.spun_share < 0.1),
-        "{frontier:?}"
+        "{tradeoffs:?}"
     );
     // Every CPU busy, and a fair scheduler: late waits are late while they spin.
     let loaded = run("linux,cpus=2", 4, "late=50us/1%", 1_000);
     let is_kept = loaded.late <= 0.01;
     assert_eq!(
-        loaded.promised.binding != Binding::Broken,
+        loaded.status.limited_by != LimitedBy::Unreachable,
         is_kept,
         "{} {:?}",
         loaded.late,
-        loaded.promised
+        loaded.status
     );
 }
