@@ -21,9 +21,12 @@
 //! | `real` | the functions that the wrappers stand before |
 //! | `slots` | the rules of a process |
 //! | `process` | the page of a process, and its clocks |
+//! | `python` | the clocks of CPython, replaced inside the interpreter |
+//! | [`runtime`] | the calls by which ports of runtimes wait elsewhere |
 
 pub mod call;
 pub mod page;
+pub mod runtime;
 
 #[cfg(all(feature = "interpose", target_os = "linux"))]
 mod interpose {
@@ -32,6 +35,7 @@ mod interpose {
     mod exec;
     mod memory;
     mod process;
+    mod python;
     mod real;
     mod slots;
 }

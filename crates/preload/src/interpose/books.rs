@@ -6,6 +6,7 @@ use super::process::{self, Page};
 use super::slots;
 use crate::Call;
 use crate::page::{self, Logged, at};
+use crate::runtime::Way;
 use punctual_rules::Time;
 
 /// A wait under way. It holds nothing: the thread may be cancelled meanwhile.
@@ -13,6 +14,7 @@ use punctual_rules::Time;
 pub(super) struct Wait {
     page: Page,
     call: Call,
+    way: Way,
     /// Instants of CLOCK_MONOTONIC: the call, the end that it asked for, and the end by the rule.
     now: u64,
     due: u64,
@@ -41,7 +43,8 @@ impl Wait {
         let called = Page::time(now);
         let is_logged = page.word(at::LOG_ROOM).load(Relaxed) > 0;
         let note = || is_logged.then(|| page.word(at::LOGGED).fetch_add(1, Relaxed));
-        let Some((ends, slot, entry)) = slots::end(call, called, asked, note) else {
+        let way = slots::way(call)?;
+        let Some((ends, slot, entry)) = slots::end(way, called, asked, note) else {
             page.word(at::UNRULED).fetch_add(1, Relaxed);
             return None;
         };
@@ -51,6 +54,7 @@ impl Wait {
         let wait = Self {
             page,
             call,
+            way,
             now,
             due,
             end,
@@ -118,6 +122,7 @@ impl Wait {
             thread: thread as u32,
             slot: self.slot,
             call: self.call,
+            way: self.way,
             called: Page::time(self.now),
             asked: self.due - self.now,
             end: self.ends,

@@ -285,7 +285,12 @@ unsafe extern "C-unwind" fn select(
         let Some(real) = real::pselect() else {
             return native();
         };
-        let Some(wait) = length.and_then(|ns| Wait::begin(Call::Select, ns)) else {
+        // Without any sets it is a sleep.
+        let call = match reads.is_null() && writes.is_null() && others.is_null() {
+            true => Call::SelectNothing,
+            false => Call::Select,
+        };
+        let Some(wait) = length.and_then(|ns| Wait::begin(call, ns)) else {
             return native();
         };
         let result = real(count, reads, writes, others, &time(wait.length()), null());
