@@ -179,6 +179,12 @@ fn log(file: &Path, run: &Run, mut page: fs::File, count: u64) -> io::Result<()>
     } = run.settings;
     writeln!(text, "# rule\t{}", run.rule)?;
     writeln!(text, "# seed\t{}", run.seed)?;
+    writeln!(
+        text,
+        "# zero\tmonotonic_ns={} time_of_day_ns={}",
+        run.origin,
+        run.origin.wrapping_add(run.time_of_day),
+    )?;
     if let Some(taken_for) = run.taken_for {
         writeln!(text, "# as\t{taken_for}")?;
     }

@@ -206,14 +206,8 @@ fn clocks_show_what_the_rule_shows() {
     ] {
         let folder = folder();
         let taken_for = python.with_steps();
-        let mut options = vec![
-            model,
-            "-q",
-            "--seed",
-            "9",
-            taken_for[0].as_str(),
-            &taken_for[1],
-        ];
+        let mut options = vec![model, "-q", "--seed", "9", "--log", "log.tsv"];
+        options.extend(taken_for.iter().map(String::as_str));
         options.extend(request.iter().flat_map(|request| ["--request", request]));
         let done = python.run(folder.path(), &options, CLOCKS);
         let said = stdout(&done);
@@ -243,40 +237,34 @@ fn clocks_show_what_the_rule_shows() {
             },
         };
         let host = run.host(0).unwrap();
-        for (at, clock) in [(1, OsClock::GetTickCount), (2, OsClock::SystemTime)] {
-            let steps: BTreeSet<u64> = rows.iter().map(|row| row[at]).collect();
-            let steps: Vec<u64> = steps.into_iter().collect();
-            let lengths = steps.windows(2).map(|pair| pair[1] - pair[0]);
-            // What the rule shows in the same time has steps of the same lengths, each a whole number of its own.
-            let mut shown = vec![Time::ZERO];
-            while shown.len() < 200 {
-                let moved = host.rule().moves(clock, shown[shown.len() - 1]);
-                shown.push(moved);
-            }
-            let shown: Vec<u64> = shown
-                .iter()
-                .map(|at| host.rule().shows(clock, *at).unwrap().floor_ns())
-                .collect();
-            let allowed: BTreeSet<u64> = (1..4)
-                .flat_map(|many| {
-                    let pairs = shown.iter().zip(&shown[many..]);
-                    pairs.map(|(from, to)| to - from).collect::<Vec<_>>()
-                })
-                .collect();
-            assert!(steps.len() > 2, "{model}");
-            for length in lengths {
+        let log = fs::read_to_string(folder.path().join("log.tsv")).unwrap();
+        let zero = |name: &str| -> u64 {
+            let rest = log.split(name).nth(1).unwrap();
+            let digits = rest.split(|letter: char| !letter.is_ascii_digit()).next();
+            digits.unwrap().parse().unwrap()
+        };
+        let monotonic = zero("monotonic_ns=");
+        // Each clock has its own unit where the time of the rule is zero.
+        let bases = [
+            monotonic / 1_000_000 * 1_000_000,
+            zero("time_of_day_ns=") / 100 * 100,
+        ];
+        for row in &rows {
+            for (at, clock) in [(1, OsClock::GetTickCount), (2, OsClock::SystemTime)] {
+                let shows = |instant: u64| {
+                    let instant = Time::from_ns(instant - monotonic);
+                    bases[at - 1] + host.rule().shows(clock, instant).unwrap().floor_ns()
+                };
+                let possible = shows(row[0])..=shows(row[3]);
                 assert!(
-                    allowed.contains(&length) || length > 3 * 15_625_000,
-                    "{model} {}: {length} {allowed:?}",
+                    possible.contains(&row[at]),
+                    "{model} {}: {row:?} {possible:?}",
                     clock.name()
                 );
             }
         }
-        // The clock of the day and the other one move at the same ticks, never back, and never ahead.
-        for pair in rows.windows(2) {
-            assert!(pair[1][1] >= pair[0][1] && pair[1][2] >= pair[0][2]);
-        }
-        assert!(rows.iter().all(|row| row[1] <= row[3]), "{model}");
+        let shown: BTreeSet<u64> = rows.iter().map(|row| row[1]).collect();
+        assert!(shown.len() > 2 && shown.len() < 100, "{model}: {shown:?}");
     }
 }
 
