@@ -6,7 +6,8 @@
 //!
 //! - No wrapper waits for a lock or calls an allocator of the program. Wrappers run in signal handlers, after a
 //!   fork, and while other threads hold any lock. A wait tries one rule after the other until one is free.
-//!   The memory of rules is a part of this library.
+//!   The memory of rules is a part of this library. The interpreter alone calls the clocks that replace its own, and
+//!   they use its memory.
 //! - Wrappers keep `errno`, what is left of a sleep, cancellation (a thread that is cancelled unwinds
 //!   through them, and they hold nothing meanwhile), and absolute times on the clock of the caller.
 //! - All processes of a run share one page, [`page`], with the rule, the instant of its first tick, and the books.

@@ -30,7 +30,7 @@ pub mod at {
     pub const ORIGIN: usize = 1;
     /// The seed of the chances of a rule.
     pub const SEED: usize = 2;
-    /// What programs of runtimes are taken for: [`TakenFor::word`](crate::runtime::TakenFor::word).
+    /// The runtime or version that the user states for programs of runtimes: [`TakenFor::word`](crate::runtime::TakenFor::word).
     pub const TAKEN_FOR: usize = 3;
     /// The interval that each process requests, in nanoseconds, if any.
     pub const REQUEST: usize = 4;
@@ -203,7 +203,7 @@ impl Run {
         })
     }
 
-    /// What a process is taken for, from what was found of it. `None` if it cannot be emulated: its runtime has no
+    /// Decides which port a process is emulated as. `None` if it cannot be emulated: its runtime has no
     /// lines in a table, and the user does not say what to take it for.
     pub fn taken_for(&self, found: Found) -> Option<TakenFor> {
         let (first, last) = cpython::VERSIONS;
@@ -246,7 +246,7 @@ pub fn of_key(key: u64) -> Option<(Call, Nanos)> {
     Some((call, Nanos::new(key & ((1 << 58) - 1))))
 }
 
-/// What was found of a program.
+/// The runtime of a program, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// It is of none of the known runtimes.
@@ -258,7 +258,7 @@ pub enum Found {
 }
 
 impl Found {
-    /// What the name of a program says.
+    /// Finds the runtime by the name of a program.
     pub fn by_name(name: &[u8]) -> Self {
         let version = name.strip_prefix(b"python");
         match version.and_then(runtime::minor_version) {

@@ -140,7 +140,7 @@ fn map(path: &CStr) -> Option<&'static [AtomicU64]> {
     }
 }
 
-/// What the name of this program says, and the name.
+/// Reads the name of this program, and finds its runtime by it.
 fn found_by_name(name: &mut [u8; 32]) -> Found {
     let mut path = [0_u8; 4096];
     let room = path.len();

@@ -1,15 +1,14 @@
 //! The clocks of CPython, replaced inside the interpreter before the code of its user runs.
 //!
 //! `time.monotonic` and `time.perf_counter` read the same clock of the kernel from the same place, so that they cannot
-//! be told apart below the interpreter. Therefore an audit hook (PEP 578) waits for the interpreter to import `site`,
-//! or to run what it was started for, and puts other functions into the module `time`. It needs no variable
-//! of the environment, no file, and no option of the interpreter, and neither `-I` nor `-S` nor a virtual environment
-//! affects it. Nothing happens in programs without an interpreter.
+//! be told apart below the interpreter. Therefore an audit hook (PEP 578) puts other functions into the module `time`.
+//! It does so before the interpreter imports `site`, or else before it runs its command, module or file. The hook needs
+//! no variable of the environment, no file, and no option of the interpreter. `-I`, `-S` and virtual environments make
+//! no difference. Nothing happens in programs without an interpreter.
 //!
 //! The safety of all calls of the interpreter is the same, and stands here once. The functions are those of its own
-//! stable interface, found by their names. They are called where it allows it: the version and the hook before it
-//! begins, all others in its hook, where the thread holds the lock of the interpreter. Each new reference is given away
-//! once.
+//! stable interface, found by their names. The interpreter allows the version and the hook before it begins. All others
+//! are called in its hook, where the thread holds its lock. Each new reference is given away once.
 
 #![allow(clippy::undocumented_unsafe_blocks)]
 
@@ -40,7 +39,7 @@ macro_rules! interface {
         }
 
         impl Interface {
-            /// Those of this process, if it has all of them.
+            /// Finds the functions of this process, if it has all of them.
             fn find() -> Option<Self> {
                 Some(Self {
                     $($name: unsafe {
@@ -165,9 +164,9 @@ pub(super) fn prepare(run: &Run) {
 
 const MS: u64 = 1_000_000;
 
-/// What each clock shows when the time of the rule is zero, in its own units, as nanoseconds.
+/// The time of each clock when the time of the rule is zero: whole units of the clock, as nanoseconds.
 static BASES: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
-/// What each showed last, for the case that no rule is free.
+/// The last time that each clock showed, for the case that no rule is free.
 static LAST: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
 /// Nanoseconds of a clock of the table.
@@ -220,7 +219,7 @@ unsafe extern "C-unwind" fn time_ns(_: Object, _: Object) -> Object {
 /// Hears of events of the interpreter. Replaces the clocks before it imports `site`, and else before it runs what it
 /// was started for.
 unsafe extern "C-unwind" fn hear(event: *const c_char, arguments: Object, _: *mut c_void) -> c_int {
-    /// What replaces them imports modules itself.
+    /// Replacing them imports modules, and that is an event as well.
     static IS_BUSY: AtomicBool = AtomicBool::new(false);
     unsafe {
         let Some(interface) = INTERFACE.get().filter(|_| !event.is_null()) else {

@@ -77,7 +77,7 @@ pub(super) fn step(clock: OsClock) -> Option<Time> {
     .flatten()
 }
 
-/// What `ask` says of a free rule.
+/// Asks a free rule; `None` if none is free.
 fn with<T>(ask: impl FnOnce(&mut Host, usize) -> T) -> Option<T> {
     // Threads begin at slots of their own, by where their stacks lie.
     let here = 0_u8;

@@ -27,7 +27,7 @@ use crate::Call;
 pub struct Line {
     /// The first and the last version.
     pub versions: (u8, u8),
-    /// What waits, as its user calls it.
+    /// The name of the wait for users of the runtime.
     pub what: &'static str,
     /// The calls that it makes on Linux, in any version.
     pub here: &'static [Call],
@@ -91,7 +91,7 @@ fn has(versions: (u8, u8), minor: u8) -> bool {
     RangeInclusive::new(versions.0, versions.1).contains(&minor)
 }
 
-/// What the user says that a program of a runtime is.
+/// The port as which a program is emulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TakenFor {
     /// A C program.
