@@ -2,13 +2,16 @@
 //!
 //! `time.monotonic` and `time.perf_counter` read the same clock of the kernel from the same place, so that they cannot
 //! be told apart below the interpreter. Therefore an audit hook (PEP 578) puts other functions into the module `time`.
-//! It does so before the interpreter imports `site`, or else before it runs its command, module or file. The hook needs
-//! no variable of the environment, no file, and no option of the interpreter. `-I`, `-S` and virtual environments make
-//! no difference. Nothing happens in programs without an interpreter.
+//! It does so before the interpreter imports `site`, or else before it runs its command, module or file.
+//!
+//! The hook is added while the interpreter opens its standard streams. It needs no variable of the environment, no file,
+//! and no option of the interpreter. `-I`, `-S` and virtual environments make no difference. Nothing happens in programs
+//! without an interpreter.
 //!
 //! The safety of all calls of the interpreter is the same, and stands here once. The functions are those of its own
-//! stable interface, found by their names. The interpreter allows the version and the hook before it begins. All others
-//! are called in its hook, where the thread holds its lock. Each new reference is given away once.
+//! stable interface, found by their names. The interpreter allows the version before it begins, and the hook while no
+//! thread holds its lock. All others are called in its hook, where the thread holds the lock. Each new reference is
+//! given away once.
 
 #![allow(clippy::undocumented_unsafe_blocks)]
 
@@ -21,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use punctual_rules::{OsClock, Time};
 
 use super::process::{self, Page};
-use super::slots;
+use super::{real, slots};
 use crate::page::{Run, at};
 use crate::runtime::{self, cpython};
 
@@ -156,9 +159,40 @@ pub(super) fn prepare(run: &Run) {
     BASES[0].store(run.origin / MS * MS, Relaxed);
     let of_day = run.origin.wrapping_add(run.time_of_day);
     BASES[1].store(of_day / 100 * 100, Relaxed);
-    let add = found.PySys_AddAuditHook;
-    if INTERFACE.set(found).is_ok() {
-        unsafe { add(hear, null_mut()) };
+    // It is set once.
+    let _ = INTERFACE.set(found);
+}
+
+/// Whether the interpreter has not yet set its allocators, as far as it tells: since 3.13 it does not.
+unsafe fn is_too_early() -> bool {
+    unsafe {
+        let found = libc::dlsym(libc::RTLD_DEFAULT, c"_Py_IsCoreInitialized".as_ptr());
+        let has_core = transmute::<*mut c_void, Option<unsafe extern "C" fn() -> c_int>>(found);
+        has_core.is_some_and(|has_core| has_core() == 0)
+    }
+}
+
+/// Adds the hook as the interpreter opens its standard streams: it asks of each whether it is a terminal. The memory of
+/// the hook must come from the allocator that frees it, and `-X dev` and `PYTHONMALLOC` set another one before that.
+///
+/// In other programs, and later, this is the real function alone.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn isatty(file: c_int) -> c_int {
+    static IS_ADDED: AtomicBool = AtomicBool::new(false);
+    unsafe {
+        if let Some(interface) = INTERFACE.get()
+            && !is_too_early()
+            && !IS_ADDED.swap(true, Relaxed)
+        {
+            (interface.PySys_AddAuditHook)(hear, null_mut());
+        }
+        match real::isatty() {
+            Some(real) => real(file),
+            None => {
+                *libc::__errno_location() = libc::ENOSYS;
+                0
+            }
+        }
     }
 }
 

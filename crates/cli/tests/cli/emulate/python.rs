@@ -305,8 +305,10 @@ assert pickle.loads(pickle.dumps(time.monotonic)) is time.monotonic
 assert isinstance(Timer().now(), float) and isinstance(time.time_ns(), int)
 assert sys.path[0] == os.getcwd() and 'LD_PRELOAD' in os.environ
 ask = 'import time; print(time.get_clock_info(\"monotonic\").resolution)'
-for options in [], ['-I'], ['-S'], ['-E', '-s']:
+for options in [], ['-I'], ['-S'], ['-X', 'dev']:
     subprocess.run([sys.executable, *options, '-c', ask], env={}, check=True)
+debug = {'PYTHONMALLOC': 'debug'}
+subprocess.run([sys.executable, '-c', ask], env=debug, stdin=subprocess.DEVNULL, check=True)
 ";
     fs::write(folder.path().join("code.py"), code).unwrap();
     let taken_for = python.with_steps();
@@ -315,10 +317,10 @@ for options in [], ['-I'], ['-S'], ['-E', '-s']:
     command.arg("--").arg(&python.program).arg("code.py");
     let done = command.env("PYTHONPATH", &site).output().unwrap();
     assert_eq!(done.status.code(), Some(0), "{done:?}");
-    let expected = format!("site 0.015625\n{}", "0.015625\n".repeat(4));
+    let expected = format!("site 0.015625\n{}", "0.015625\n".repeat(5));
     assert_eq!(stdout(&done), expected, "{done:?}");
     let said = stderr(&done);
-    assert!(said.contains("in 5 processes of CPython"), "{said}");
+    assert!(said.contains("in 6 processes of CPython"), "{said}");
 }
 
 #[test]
