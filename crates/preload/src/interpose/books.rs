@@ -35,11 +35,15 @@ const USUAL_SLACK: u64 = 50_000;
 impl Wait {
     /// A call that asks for so many nanoseconds from now on; `None` if it is left alone.
     pub(super) fn begin(call: Call, asked: u64) -> Option<Self> {
+        Self::begin_at(call, process::now(libc::CLOCK_MONOTONIC), asked)
+    }
+
+    /// The same from an instant of CLOCK_MONOTONIC on.
+    pub(super) fn begin_at(call: Call, now: u64, asked: u64) -> Option<Self> {
         let page = Page::get()?;
         if asked == 0 || asked > LONGEST {
             return None;
         }
-        let now = process::now(libc::CLOCK_MONOTONIC);
         let called = Page::time(now);
         let is_logged = page.word(at::LOG_ROOM).load(Relaxed) > 0;
         let note = || is_logged.then(|| page.word(at::LOGGED).fetch_add(1, Relaxed));
