@@ -41,6 +41,7 @@ calls! {
     Poll = "poll": POLL,
     Ppoll = "ppoll": POLL,
     Select = "select": SELECT,
+    SelectNothing = "select(0)": SELECT,
     Pselect = "pselect": SELECT,
     EpollWait = "epoll_wait": EPOLL,
     EpollPwait = "epoll_pwait": EPOLL,

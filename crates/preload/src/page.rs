@@ -8,6 +8,7 @@ use punctual_rules::setting::{Power, Priority};
 use punctual_rules::{Description, Host, Setting, Time};
 
 use crate::Call;
+use crate::runtime::{self, TakenFor, Way, cpython};
 
 /// The variable of the environment that names the file of the page.
 pub const VARIABLE: &str = "PUNCTUAL_EMULATE";
@@ -29,8 +30,8 @@ pub mod at {
     pub const ORIGIN: usize = 1;
     /// The seed of the chances of a rule.
     pub const SEED: usize = 2;
-    /// Whether processes of runtimes that wait by other calls elsewhere are emulated as plain C programs.
-    pub const AS_PLAIN: usize = 3;
+    /// The runtime or version that the user states for programs of runtimes: [`TakenFor::word`](crate::runtime::TakenFor::word).
+    pub const TAKEN_FOR: usize = 3;
     /// The interval that each process requests, in nanoseconds, if any.
     pub const REQUEST: usize = 4;
     /// Whether no process is seen or heard; whether the computer runs on battery.
@@ -57,6 +58,16 @@ pub mod at {
     pub const LOGGED: usize = 145;
     /// How many waits the log has room for.
     pub const LOG_ROOM: usize = 146;
+    /// Whether clocks of runtimes are replaced.
+    pub const CLOCKS: usize = 148;
+    /// The time of day less CLOCK_MONOTONIC, in nanoseconds; it wraps.
+    pub const TIME_OF_DAY: usize = 149;
+    /// A bit for each minor version of CPython that was emulated.
+    pub const PYTHONS: usize = 150;
+    /// How many processes of CPython had clocks to replace, and in how many they were replaced.
+    pub const CLOCKS_WANTED: usize = 151;
+    /// See there.
+    pub const CLOCKS_REPLACED: usize = 152;
     /// Names of runtimes that were not emulated: four words each, of which the first 31 bytes are the name.
     pub const RUNTIMES: usize = 160;
     /// The books: [`super::BOOKS`] entries of eight words.
@@ -84,8 +95,12 @@ pub struct Run {
     pub origin: u64,
     /// See [`at::SEED`].
     pub seed: u64,
-    /// See [`at::AS_PLAIN`].
-    pub as_plain: bool,
+    /// See [`at::TAKEN_FOR`].
+    pub taken_for: Option<TakenFor>,
+    /// See [`at::CLOCKS`].
+    pub clocks: bool,
+    /// See [`at::TIME_OF_DAY`].
+    pub time_of_day: u64,
     /// The settings of every process.
     pub settings: Settings,
 }
@@ -135,7 +150,9 @@ impl Run {
         words[at::MAGIC] = MAGIC;
         words[at::ORIGIN] = self.origin;
         words[at::SEED] = self.seed;
-        words[at::AS_PLAIN] = u64::from(self.as_plain);
+        words[at::TAKEN_FOR] = TakenFor::word(self.taken_for);
+        words[at::CLOCKS] = u64::from(self.clocks);
+        words[at::TIME_OF_DAY] = self.time_of_day;
         let settings = self.settings;
         words[at::REQUEST] = settings.request.map_or(0, Nanos::as_ns);
         words[at::HIDDEN] = u64::from(settings.hidden);
@@ -172,7 +189,9 @@ impl Run {
             rule: String::from_utf8(rule).ok()?,
             origin: word(at::ORIGIN),
             seed: word(at::SEED),
-            as_plain: word(at::AS_PLAIN) != 0,
+            taken_for: TakenFor::of(word(at::TAKEN_FOR)),
+            clocks: word(at::CLOCKS) != 0,
+            time_of_day: word(at::TIME_OF_DAY),
             settings: Settings {
                 request: Some(Nanos::new(word(at::REQUEST))).filter(|length| !length.is_zero()),
                 hidden: word(at::HIDDEN) != 0,
@@ -182,6 +201,22 @@ impl Run {
                     .and_then(|number| Priority::ALL.get(number.checked_sub(1)?).copied()),
             },
         })
+    }
+
+    /// Decides which port a process is emulated as. `None` if it cannot be emulated: its runtime has no
+    /// lines in a table, and the user does not say what to take it for.
+    pub fn taken_for(&self, found: Found) -> Option<TakenFor> {
+        let (first, last) = cpython::VERSIONS;
+        match (found, self.taken_for) {
+            (Found::Plain, _) => Some(TakenFor::Plain),
+            (_, Some(taken_for)) => Some(taken_for),
+            (Found::Python(minor), None) if (first..=last).contains(&minor) => {
+                Some(TakenFor::Python(minor))
+            }
+            // Each call is itself there.
+            _ if self.rule.starts_with("linux") => Some(TakenFor::Plain),
+            _ => None,
+        }
     }
 
     /// A rule of a slot, which has heard all settings; `None` if there is no such rule.
@@ -211,6 +246,29 @@ pub fn of_key(key: u64) -> Option<(Call, Nanos)> {
     Some((call, Nanos::new(key & ((1 << 58) - 1))))
 }
 
+/// The runtime of a program, as far as it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// It is of none of the known runtimes.
+    Plain,
+    /// CPython 3 of this minor version.
+    Python(u8),
+    /// Another runtime, or CPython of an unknown version.
+    Other,
+}
+
+impl Found {
+    /// Finds the runtime by the name of a program.
+    pub fn by_name(name: &[u8]) -> Self {
+        let version = name.strip_prefix(b"python");
+        match version.and_then(runtime::minor_version) {
+            Some(minor) if is_runtime(name, &RUNTIME_NAMES) => Self::Python(minor),
+            _ if is_runtime(name, &RUNTIME_NAMES) => Self::Other,
+            _ => Self::Plain,
+        }
+    }
+}
+
 /// Programs whose ports to other systems wait by other calls than a C program does.
 pub const RUNTIME_NAMES: [&[u8]; 16] = [
     b"python", b"pypy", b"node", b"bun", b"deno", b"java", b"jshell", b"gradle", b"dotnet",
@@ -238,6 +296,8 @@ pub struct Logged {
     pub slot: usize,
     /// The function.
     pub call: Call,
+    /// The way in which its port waits instead.
+    pub way: Way,
     /// When it was called, in nanoseconds of the rule's time.
     pub called: u64,
     /// The length that it asked for, in nanoseconds.
@@ -256,7 +316,7 @@ impl Logged {
         [
             u64::from(self.process) << 32 | u64::from(self.thread),
             self.slot as u64,
-            self.call as u64,
+            self.call as u64 | self.way.word() << 32,
             self.called,
             self.asked,
             self.end.as_thirds(),
@@ -276,7 +336,8 @@ impl Logged {
             process: (who >> 32) as u32,
             thread: who as u32,
             slot: usize::try_from(slot).ok().filter(|slot| *slot < SLOTS)?,
-            call: Call::of(call)?,
+            call: Call::of(call & 0xffff_ffff)?,
+            way: Way::of(call >> 32)?,
             called,
             asked,
             end: Time::from_thirds(end),
@@ -306,7 +367,9 @@ mod tests {
                 rule: "windows-11 interval=15.625ms".to_owned(),
                 origin: u64::MAX - 5,
                 seed: 7,
-                as_plain: true,
+                taken_for: Some(TakenFor::Python(9)),
+                clocks: true,
+                time_of_day: 9,
                 settings,
             };
             let words = run.page(9).unwrap();
@@ -315,6 +378,40 @@ mod tests {
         }
         assert_eq!(Run::read(|_| 0), None);
         assert_eq!(Run::read(|_| MAGIC), None);
+    }
+
+    #[test]
+    fn a_program_is_what_its_name_and_the_user_say() {
+        for (name, found) in [
+            ("python3.11", Found::Python(11)),
+            ("python3.8", Found::Python(8)),
+            ("python3", Found::Other),
+            ("node", Found::Other),
+            ("pythonic", Found::Plain),
+            ("sh", Found::Plain),
+        ] {
+            assert_eq!(Found::by_name(name.as_bytes()), found, "{name}");
+        }
+        let mut run = Run {
+            rule: "windows-11".to_owned(),
+            origin: 0,
+            seed: 0,
+            taken_for: None,
+            clocks: false,
+            time_of_day: 0,
+            settings: Settings::default(),
+        };
+        assert_eq!(run.taken_for(Found::Plain), Some(TakenFor::Plain));
+        assert_eq!(run.taken_for(Found::Python(9)), Some(TakenFor::Python(9)));
+        assert_eq!(run.taken_for(Found::Python(8)), None);
+        assert_eq!(run.taken_for(Found::Other), None);
+        run.taken_for = Some(TakenFor::Python(10));
+        assert_eq!(run.taken_for(Found::Other), Some(TakenFor::Python(10)));
+        assert_eq!(run.taken_for(Found::Plain), Some(TakenFor::Plain));
+        run.taken_for = Some(TakenFor::Plain);
+        assert_eq!(run.taken_for(Found::Python(9)), Some(TakenFor::Plain));
+        (run.taken_for, run.rule) = (None, "linux".to_owned());
+        assert_eq!(run.taken_for(Found::Other), Some(TakenFor::Plain));
     }
 
     #[test]
@@ -340,6 +437,10 @@ mod tests {
                 thread: u32::MAX,
                 slot: 63,
                 call: Call::Futex,
+                way: Way {
+                    method: punctual_core::Method::WaitForSingleObject,
+                    again: true,
+                },
                 called: 1,
                 asked: 2,
                 end: Time::from_thirds(10),

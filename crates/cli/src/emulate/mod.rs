@@ -11,8 +11,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use punctual_core::Nanos;
+use punctual_preload::runtime::TakenFor;
 use punctual_program::setting::Priority;
 
 use crate::exec::priority;
@@ -79,15 +80,18 @@ pass through. On standard error comes at the end what its waits asked for and wh
 pub(crate) const AFTER: &str = "\
 The rule is that of `punctual simulate`, with parameters as there: windows-11,slip=5. The program is taken for a port that \
 calls Sleep for sleeps, SleepConditionVariable for condition variables, and WaitForMultipleObjects for poll, select and \
-epoll. Runtimes whose ports call something else are refused, unless `--as plain` says otherwise.
+epoll. CPython 3.9 to 3.14 is known: its waits end as those of its port to that system, and up to 3.12 time.time and \
+time.monotonic move in steps where they do on Windows. Other runtimes whose ports call something else are refused, unless \
+`--as` says otherwise.
 
-Not emulated: scheduling and clocks of that system, timers that meet those of other threads, timers of file descriptors, \
+Not emulated: scheduling and other clocks, timers that meet those of other threads, timers of file descriptors, \
 waits that call the kernel without libc, and children that execle starts with an environment of their own.
 
 Exit codes: 125 refused, 126 cannot run it, 127 there is no such program; else what the program returns.
 
 Examples:
-  punctual emulate windows-11 -- ./tests
+  punctual emulate windows-11 -- python3 -m pytest tests/
+  punctual emulate windows-11 --as python-3.10 -v -- python3 server.py
   punctual emulate windows-10-2004 --request 1ms -- ./game --frames 600
   punctual emulate linux,slack=1ns --log waits.tsv -- ./pacer";
 
@@ -117,9 +121,17 @@ pub(crate) struct EmulateArgs {
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::seed)]
     pub(crate) seed: Option<u64>,
 
-    /// Take the program for something else
+    /// Take programs of runtimes for something else: plain (a C program), python-3.9 to python-3.14
     #[arg(long = "as", value_name = "WHAT")]
     pub(crate) taken_for: Option<TakenFor>,
+
+    /// Replace the clocks of a runtime that move in steps on that system [default]
+    #[arg(long, overrides_with = "no_clocks")]
+    pub(crate) clocks: bool,
+
+    /// Leave the clocks of runtimes as they are
+    #[arg(long, overrides_with = "clocks")]
+    pub(crate) no_clocks: bool,
 
     /// Write each wait into this file, tab-separated
     #[arg(long, value_name = "FILE")]
@@ -129,6 +141,10 @@ pub(crate) struct EmulateArgs {
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
+    /// Show in the summary which calls of its runtime the program is taken to make there
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+
     /// The program, and what it takes
     #[arg(
         value_name = "COMMAND",
@@ -137,11 +153,4 @@ pub(crate) struct EmulateArgs {
         allow_hyphen_values = true
     )]
     pub(crate) command: Vec<OsString>,
-}
-
-/// Kinds of programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TakenFor {
-    /// A C program, whatever it is
-    Plain,
 }

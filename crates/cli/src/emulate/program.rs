@@ -8,7 +8,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use punctual_preload::page;
+use punctual_preload::page::{Found, Run};
+use punctual_preload::runtime::{self, cpython};
 
 use super::{CANNOT_RUN, Failure, NOT_FOUND, REFUSED};
 
@@ -42,14 +43,14 @@ fn is_executable(file: &Path) -> bool {
 const SCRIPTS: usize = 4;
 
 /// Refuses a program whose waits the library does not see, or sees as those of another.
-pub(super) fn check(file: &Path, checks_runtime: bool) -> Result<(), Failure> {
+pub(super) fn check(file: &Path, run: &Run) -> Result<(), Failure> {
     let mut file = file.to_path_buf();
     for _ in 0..=SCRIPTS {
         let bytes = read(&file)?;
         match interpreter(&bytes) {
             Some(Ok(next)) => file = next,
             Some(Err(failure)) => return Err(failure),
-            None => return check_binary(&file, &bytes, checks_runtime),
+            None => return check_binary(&file, &bytes, run),
         }
     }
     let shown = file.display();
@@ -108,7 +109,7 @@ fn interpreter(bytes: &[u8]) -> Option<Result<PathBuf, Failure>> {
     })
 }
 
-fn check_binary(file: &Path, bytes: &[u8], checks_runtime: bool) -> Result<(), Failure> {
+fn check_binary(file: &Path, bytes: &[u8], run: &Run) -> Result<(), Failure> {
     let Some(elf) = Elf::of(bytes) else {
         // The kernel says what is wrong with it.
         return Ok(());
@@ -141,24 +142,36 @@ fn check_binary(file: &Path, bytes: &[u8], checks_runtime: bool) -> Result<(), F
             "it is built with AddressSanitizer, which wants to be loaded first",
         ));
     }
-    match runtime(file, bytes).filter(|_| checks_runtime) {
-        None => Ok(()),
-        Some(runtime) => Err(refused(
-            file,
-            &format!(
-                "{runtime} waits by other calls on that system than a C program does, and no table of them is \
-                 there yet: an answer would be wrong, not approximate; `--as plain` takes it for a C program"
-            ),
-        )),
+    let (found, runtime) = runtime(file, bytes);
+    if run.taken_for(found).is_some() {
+        return Ok(());
     }
+    let first = cpython::VERSIONS.0;
+    let advice = match runtime.starts_with("python") || runtime.starts_with("CPython") {
+        true => format!("`--as python-3.{first}` takes it for the nearest that has one"),
+        false => "`--as plain` takes it for a C program".to_owned(),
+    };
+    Err(refused(
+        file,
+        &format!(
+            "{runtime} waits by other calls on that system than a C program does, and no table of them is \
+             there yet: an answer would be wrong, not approximate; {advice}"
+        ),
+    ))
 }
 
-/// The runtime of a program whose port to another system waits by calls of its own.
-fn runtime(file: &Path, bytes: &[u8]) -> Option<String> {
+/// The runtime of a program whose port to another system waits by calls of its own, and its name.
+fn runtime(file: &Path, bytes: &[u8]) -> (Found, String) {
     let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
-    let name = file.file_name()?.as_bytes();
-    if page::is_runtime(name, &page::RUNTIME_NAMES) {
-        return Some(String::from_utf8_lossy(name).into_owned());
+    let name = file.file_name().unwrap_or_default().as_bytes();
+    let shown = String::from_utf8_lossy(name).into_owned();
+    match Found::by_name(name) {
+        found @ Found::Python(_) => return (found, shown),
+        Found::Other => {
+            let minor = python_in(bytes).filter(|_| name.starts_with(b"python"));
+            return (minor.map_or(Found::Other, Found::Python), shown);
+        }
+        Found::Plain => {}
     }
     let marks: [(&[u8], &str); 5] = [
         (b"/rustc/", "the standard library of Rust"),
@@ -167,21 +180,42 @@ fn runtime(file: &Path, bytes: &[u8]) -> Option<String> {
         (b"libjli.so", "a Java machine"),
         (b"libcoreclr", ".NET"),
     ];
-    let found = marks.iter().find(|(mark, _)| has(bytes, mark));
-    found.map(|(_, runtime)| (*runtime).to_owned())
+    match marks.iter().find(|(mark, _)| has(bytes, mark)) {
+        None => (Found::Plain, shown),
+        Some((b"libpython3", runtime)) => match python_in(bytes) {
+            Some(minor) => (Found::Python(minor), format!("{runtime} 3.{minor}")),
+            None => (Found::Other, (*runtime).to_owned()),
+        },
+        Some((_, runtime)) => (Found::Other, (*runtime).to_owned()),
+    }
+}
+
+/// The minor version of the CPython 3 that a program has in it, or is linked with.
+fn python_in(bytes: &[u8]) -> Option<u8> {
+    let marks: [&[u8]; 2] = [b"libpython", b"lib/python"];
+    let mut found = marks.iter().filter_map(|mark| {
+        let at = place(bytes, &[mark, &b"3."[..]].concat())?;
+        runtime::minor_version(&bytes[at + mark.len()..])
+    });
+    found.next()
 }
 
 fn has(bytes: &[u8], mark: &[u8]) -> bool {
+    place(bytes, mark).is_some()
+}
+
+/// Where a mark begins first.
+fn place(bytes: &[u8], mark: &[u8]) -> Option<usize> {
     let first = mark[0];
-    let mut rest = bytes;
-    while let Some(at) = rest.iter().position(|byte| *byte == first) {
-        rest = &rest[at..];
-        if rest.starts_with(mark) {
-            return true;
+    let mut begin = 0;
+    while let Some(at) = bytes[begin..].iter().position(|byte| *byte == first) {
+        begin += at;
+        if bytes[begin..].starts_with(mark) {
+            return Some(begin);
         }
-        rest = &rest[1..];
+        begin += 1;
     }
-    false
+    None
 }
 
 /// The parts of a program's file that matter here.
@@ -263,6 +297,25 @@ mod tests {
         );
         assert_eq!(of("#!/no/such\n"), Some(None));
         assert_eq!(of("echo"), None);
+    }
+
+    #[test]
+    fn a_version_of_python_is_found() {
+        for (bytes, minor) in [
+            (&b"\0libpython3.11.so.1.0\0"[..], Some(11)),
+            (b"../lib/python3.9/os.py", Some(9)),
+            (b"libpython3.so", None),
+            (b"", None),
+        ] {
+            assert_eq!(python_in(bytes), minor);
+        }
+        let of = |name: &str, bytes| runtime(Path::new(name), bytes).0;
+        assert_eq!(of("/no/python3.12", b""), Found::Python(12));
+        assert_eq!(of("/no/python", b"lib/python3.13/"), Found::Python(13));
+        assert_eq!(of("/no/game", b"libpython3.10.so"), Found::Python(10));
+        assert_eq!(of("/no/pypy3.10", b"lib/python3.10"), Found::Other);
+        assert_eq!(of("/no/server", b"\0/rustc/abc"), Found::Other);
+        assert_eq!(of("/no/sh", b"lib/python3.10"), Found::Plain);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use punctual_sim::{Model, Time};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::summary::{Books, summary};
-use super::{CANNOT_RUN, EmulateArgs, Failure, LIBRARY, REFUSED, TakenFor, program};
+use super::{CANNOT_RUN, EmulateArgs, Failure, LIBRARY, REFUSED, program};
 use crate::say;
 
 /// How many waits the log has room for.
@@ -35,8 +35,7 @@ pub(super) fn run(args: &EmulateArgs) -> Result<u8, Failure> {
     let run = prepared(args, &model)?;
     let (name, rest) = args.command.split_first().expect("clap asks for one");
     let file = program::find(name)?;
-    let is_plain = run.as_plain || run.rule.starts_with("linux");
-    program::check(&file, !is_plain)?;
+    program::check(&file, &run)?;
 
     let io = |what: &str| {
         let what = what.to_owned();
@@ -88,7 +87,7 @@ pub(super) fn run(args: &EmulateArgs) -> Result<u8, Failure> {
         log(file, &run, read, count).map_err(io(&format!("the log `{}`", file.display())))?;
     }
     if !args.quiet {
-        summary(&model, &run, &books)
+        summary(&model, &run, &books, args.verbose)
             .iter()
             .for_each(|line| say!("{line}"));
     }
@@ -134,11 +133,15 @@ fn prepared(args: &EmulateArgs, model: &Model) -> Result<Run, Failure> {
         .below(Time::from_ns(1_000_000_000))
         .floor_ns();
     let now = punctual::ns::now();
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+    let time_of_day = since_1970.map_or(0, |since| since.as_nanos() as u64);
     Ok(Run {
         rule,
         origin: now.wrapping_sub(phase),
         seed,
-        as_plain: args.taken_for == Some(TakenFor::Plain),
+        taken_for: args.taken_for,
+        clocks: !args.no_clocks,
+        time_of_day: time_of_day.wrapping_sub(now),
         settings,
     })
 }
@@ -178,13 +181,22 @@ fn log(file: &Path, run: &Run, mut page: fs::File, count: u64) -> io::Result<()>
     writeln!(text, "# seed\t{}", run.seed)?;
     writeln!(
         text,
+        "# zero\tmonotonic_ns={} time_of_day_ns={}",
+        run.origin,
+        run.origin.wrapping_add(run.time_of_day),
+    )?;
+    if let Some(taken_for) = run.taken_for {
+        writeln!(text, "# as\t{taken_for}")?;
+    }
+    writeln!(
+        text,
         "# settings\trequest_ns={} hidden={hidden} battery={battery} priority={}",
         request.map_or(0, |request| request.as_ns()),
         priority.map_or("none", |priority| priority.name()),
     )?;
     writeln!(
         text,
-        "process\tthread\trule\tcall\tcalled_ns\tasked_ns\tend_ns\treturned_ns\tby"
+        "process\tthread\trule\tcall\tport\tagain\tcalled_ns\tasked_ns\tend_ns\treturned_ns\tby"
     )?;
     page.seek(io::SeekFrom::Start(8 * at::LOG as u64))?;
     let mut page = io::BufReader::new(page);
@@ -204,11 +216,13 @@ fn log(file: &Path, run: &Run, mut page: fs::File, count: u64) -> io::Result<()>
         };
         writeln!(
             text,
-            "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{by}",
+            "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{by}",
             wait.process,
             wait.thread,
             wait.slot,
             wait.call.name(),
+            wait.way.method,
+            u8::from(wait.way.again),
             wait.called,
             wait.asked,
             wait.end.as_thirds().div_ceil(3),

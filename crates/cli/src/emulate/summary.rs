@@ -1,9 +1,10 @@
 //! The summary of a run: its waits, and the limits of the emulation.
 
-use punctual_core::Nanos;
+use punctual_core::{Method, Nanos};
 use punctual_lab::timer_rule;
 use punctual_preload::Call;
 use punctual_preload::page::{self, Run, at};
+use punctual_preload::runtime::{Instead, Line, cpython};
 use punctual_rules::Host;
 use punctual_sim::{Model, Time};
 
@@ -18,6 +19,10 @@ pub(super) struct Books {
     unlogged: u64,
     pub(super) logged: u64,
     runtimes: Vec<String>,
+    /// The minor versions of CPython.
+    pythons: Vec<u8>,
+    /// In how many processes there were clocks to replace, and in how many they were replaced.
+    clocks: [u64; 2],
 }
 
 /// Waits by one call for one length.
@@ -66,6 +71,10 @@ impl Books {
             others: word(at::OTHERS),
             unlogged: word(at::UNLOGGED),
             logged: word(at::LOGGED),
+            pythons: (0..64)
+                .filter(|minor| word(at::PYTHONS) >> minor & 1 == 1)
+                .collect(),
+            clocks: [word(at::CLOCKS_WANTED), word(at::CLOCKS_REPLACED)],
             runtimes: names.filter(|name| !name.is_empty()).collect(),
         }
     }
@@ -75,7 +84,7 @@ impl Books {
 const LISTED: usize = 12;
 
 /// The summary, a line each.
-pub(super) fn summary(model: &Model, run: &Run, books: &Books) -> Vec<String> {
+pub(super) fn summary(model: &Model, run: &Run, books: &Books, is_verbose: bool) -> Vec<String> {
     let mut lines = vec![format!(
         "emulated {} in {}: {}",
         model.name(),
@@ -122,11 +131,14 @@ pub(super) fn summary(model: &Model, run: &Run, books: &Books) -> Vec<String> {
             counted(by_event, "wait", "waits")
         ));
     }
-    lines.push(
-        "not emulated: the scheduling and the clocks of that system, and timers of one thread that meet those of \
-         another"
-            .to_owned(),
-    );
+    lines.extend(of_runtimes(model, books, is_verbose));
+    let clocks = match books.clocks {
+        [_, 0] => "the clocks",
+        _ => "other clocks",
+    };
+    lines.push(format!(
+        "not emulated: the scheduling and {clocks} of that system, and timers of one thread that meet those of another"
+    ));
     let left_out = [
         (books.timers, "settings of timers of file descriptors"),
         (
@@ -163,6 +175,77 @@ pub(super) fn summary(model: &Model, run: &Run, books: &Books) -> Vec<String> {
         ));
     }
     lines.push(format!("seed {}", run.seed));
+    lines
+}
+
+/// The lines about CPython.
+fn of_runtimes(model: &Model, books: &Books, is_verbose: bool) -> Vec<String> {
+    let methods = model.build_rule();
+    let methods = methods.methods();
+    let instead: fn(&Line) -> Instead = match methods {
+        _ if methods.contains(&Method::WindowsSleep) => |line| line.windows,
+        _ if methods.contains(&Method::MachWaitUntil) => |line| line.macos,
+        _ => return vec![],
+    };
+    let mut lines = vec![];
+    for &minor in &books.pythons {
+        let text = match is_verbose {
+            true => format!("CPython 3.{minor}: its waits there, and where its code has them"),
+            false => format!(
+                "CPython 3.{minor}: its waits are those of its port to that system (-v lists them)"
+            ),
+        };
+        lines.push(text);
+        let of_version = cpython::LINES.iter().filter(|line| line.has(minor));
+        for line in of_version.filter(|_| is_verbose) {
+            let here: Vec<&str> = line.here.iter().map(|call| call.name()).collect();
+            let Instead { call, again, .. } = instead(line);
+            let again = if again {
+                ", again until its time is over"
+            } else {
+                ""
+            };
+            lines.push(format!(
+                "  {} (here {}): {call}{again} [{}]",
+                line.what,
+                here.join(" or "),
+                line.source
+            ));
+        }
+        if is_verbose && cpython::REQUESTS.is_none() {
+            lines.push("  it requests no timer interval by itself".to_owned());
+        }
+    }
+    if !books.pythons.is_empty() && is_verbose {
+        lines.extend(
+            cpython::ALIKE
+                .iter()
+                .map(|alike| format!("cannot be told apart: {alike}")),
+        );
+    } else if !books.pythons.is_empty() {
+        lines.push(
+            "cannot be told apart below the interpreter: waits of subprocess and time.sleep, of asyncio and other \
+             selectors"
+                .to_owned(),
+        );
+    }
+    let [wanted, replaced] = books.clocks;
+    if replaced > 0 {
+        lines.push(format!(
+            "time.time and time.monotonic moved in the steps of Windows in {}",
+            counted(replaced, "process of CPython", "processes of CPython")
+        ));
+    }
+    if wanted > replaced {
+        lines.push(format!(
+            "not emulated: the clocks of {} that could not be replaced",
+            counted(
+                wanted - replaced,
+                "process of CPython",
+                "processes of CPython"
+            )
+        ));
+    }
     lines
 }
 

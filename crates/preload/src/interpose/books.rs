@@ -6,6 +6,7 @@ use super::process::{self, Page};
 use super::slots;
 use crate::Call;
 use crate::page::{self, Logged, at};
+use crate::runtime::Way;
 use punctual_rules::Time;
 
 /// A wait under way. It holds nothing: the thread may be cancelled meanwhile.
@@ -13,6 +14,7 @@ use punctual_rules::Time;
 pub(super) struct Wait {
     page: Page,
     call: Call,
+    way: Way,
     /// Instants of CLOCK_MONOTONIC: the call, the end that it asked for, and the end by the rule.
     now: u64,
     due: u64,
@@ -33,15 +35,20 @@ const USUAL_SLACK: u64 = 50_000;
 impl Wait {
     /// A call that asks for so many nanoseconds from now on; `None` if it is left alone.
     pub(super) fn begin(call: Call, asked: u64) -> Option<Self> {
+        Self::begin_at(call, process::now(libc::CLOCK_MONOTONIC), asked)
+    }
+
+    /// The same from an instant of CLOCK_MONOTONIC on.
+    pub(super) fn begin_at(call: Call, now: u64, asked: u64) -> Option<Self> {
         let page = Page::get()?;
         if asked == 0 || asked > LONGEST {
             return None;
         }
-        let now = process::now(libc::CLOCK_MONOTONIC);
         let called = Page::time(now);
         let is_logged = page.word(at::LOG_ROOM).load(Relaxed) > 0;
         let note = || is_logged.then(|| page.word(at::LOGGED).fetch_add(1, Relaxed));
-        let Some((ends, slot, entry)) = slots::end(call, called, asked, note) else {
+        let way = slots::way(call)?;
+        let Some((ends, slot, entry)) = slots::end(way, called, asked, note) else {
             page.word(at::UNRULED).fetch_add(1, Relaxed);
             return None;
         };
@@ -51,6 +58,7 @@ impl Wait {
         let wait = Self {
             page,
             call,
+            way,
             now,
             due,
             end,
@@ -118,6 +126,7 @@ impl Wait {
             thread: thread as u32,
             slot: self.slot,
             call: self.call,
+            way: self.way,
             called: Page::time(self.now),
             asked: self.due - self.now,
             end: self.ends,

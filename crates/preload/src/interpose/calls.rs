@@ -57,8 +57,13 @@ unsafe fn until(
     }
     // SAFETY: as for `length`.
     let instant = unsafe { length(instant) }?;
-    let asked = instant.checked_sub(process::now(clock))?;
-    let wait = Wait::begin(call, asked)?;
+    // One reading serves both, or this one comes first: a thread that is preempted in between is not early.
+    let now = process::now(libc::CLOCK_MONOTONIC);
+    let here = match clock {
+        libc::CLOCK_MONOTONIC => now,
+        _ => process::now(clock),
+    };
+    let wait = Wait::begin_at(call, now, instant.checked_sub(here)?)?;
     Some((wait, time(instant.saturating_add_signed(wait.more()))))
 }
 
@@ -285,7 +290,12 @@ unsafe extern "C-unwind" fn select(
         let Some(real) = real::pselect() else {
             return native();
         };
-        let Some(wait) = length.and_then(|ns| Wait::begin(Call::Select, ns)) else {
+        // Without any sets it is a sleep.
+        let call = match reads.is_null() && writes.is_null() && others.is_null() {
+            true => Call::SelectNothing,
+            false => Call::Select,
+        };
+        let Some(wait) = length.and_then(|ns| Wait::begin(call, ns)) else {
             return native();
         };
         let result = real(count, reads, writes, others, &time(wait.length()), null());

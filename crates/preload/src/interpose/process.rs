@@ -4,8 +4,9 @@ use std::ffi::{CStr, c_char};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-use super::{real, slots};
-use crate::page::{self, Run, at};
+use super::{python, real, slots};
+use crate::page::{self, Found, Run, at};
+use crate::runtime::TakenFor;
 
 /// The words of the page; null in a process that is not emulated.
 static PAGE: AtomicPtr<AtomicU64> = AtomicPtr::new(null_mut());
@@ -71,16 +72,25 @@ extern "C" fn begin() {
         return;
     };
     let mut name = [0; 32];
-    if !run.as_plain && !run.rule.starts_with("linux") && is_runtime(&mut name) {
+    let by_name = found_by_name(&mut name);
+    let found = python::version().map_or(by_name, Found::Python);
+    let Some(taken_for) = run.taken_for(found) else {
         return note_runtime(words, &name);
-    }
-    if !slots::fill(&run) {
+    };
+    if !slots::fill(&run, taken_for) {
         return;
     }
     words[at::PROCESSES].fetch_add(1, Ordering::Relaxed);
     ORIGIN.store(run.origin, Ordering::Relaxed);
     WORDS.store(words.len(), Ordering::Relaxed);
     PAGE.store(words.as_ptr().cast_mut(), Ordering::Release);
+    if let TakenFor::Python(minor) = taken_for {
+        words[at::PYTHONS].fetch_or(1 << (minor % 64), Ordering::Relaxed);
+        if run.clocks && python::has_steps(minor) {
+            words[at::CLOCKS_WANTED].fetch_add(1, Ordering::Relaxed);
+            python::prepare(&run);
+        }
+    }
 }
 
 /// The value of a variable of the environment.
@@ -130,8 +140,8 @@ fn map(path: &CStr) -> Option<&'static [AtomicU64]> {
     }
 }
 
-/// Whether this process is such a program; its name.
-fn is_runtime(name: &mut [u8; 32]) -> bool {
+/// Reads the name of this program, and finds its runtime by it.
+fn found_by_name(name: &mut [u8; 32]) -> Found {
     let mut path = [0_u8; 4096];
     let room = path.len();
     // SAFETY: the buffer has so much room.
@@ -143,7 +153,7 @@ fn is_runtime(name: &mut [u8; 32]) -> bool {
     let last = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
     let kept = last.len().min(31);
     name[..kept].copy_from_slice(&last[..kept]);
-    page::is_runtime(last, &page::RUNTIME_NAMES)
+    Found::by_name(last)
 }
 
 /// Notes the name of a runtime once.

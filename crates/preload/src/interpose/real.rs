@@ -84,6 +84,7 @@ real! {
     syscall: fn(c_long, c_long, c_long, c_long, c_long, c_long, c_long) -> c_long;
     timerfd_settime: fn(c_int, c_int, *const itimerspec, *mut itimerspec) -> c_int;
     sleep: fn(c_uint) -> c_uint;
+    isatty: fn(c_int) -> c_int;
     execve: fn(*const c_char, *const *const c_char, *const *const c_char) -> c_int;
     execvpe: fn(*const c_char, *const *const c_char, *const *const c_char) -> c_int;
     fexecve: fn(c_int, *const *const c_char, *const *const c_char) -> c_int;

@@ -1,12 +1,14 @@
 //! The rules of a process. A wait takes one that is free, for the moment in which it asks when it ends.
 
 use std::cell::UnsafeCell;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use punctual_rules::{Host, Time};
+use punctual_rules::{Host, OsClock, Time};
 
 use crate::Call;
 use crate::page::{Run, SLOTS};
+use crate::runtime::{Port, TakenFor, Way};
 
 struct Slot {
     is_taken: AtomicBool,
@@ -23,12 +25,20 @@ static ALL: [Slot; SLOTS] = [const {
     }
 }; SLOTS];
 
-/// Makes all rules; whether there is such a rule.
-pub(super) fn fill(run: &Run) -> bool {
+static PORT: OnceLock<Port> = OnceLock::new();
+
+/// The way in which the port of this process waits instead of a call.
+pub(super) fn way(call: Call) -> Option<Way> {
+    PORT.get().map(|port| port.way(call))
+}
+
+/// Makes all rules for a process that is taken for this; whether there is such a rule.
+pub(super) fn fill(run: &Run, taken_for: TakenFor) -> bool {
     for (number, slot) in ALL.iter().enumerate() {
         let Some(host) = run.host(number) else {
             return false;
         };
+        PORT.get_or_init(|| Port::new(taken_for, host.rule().methods()));
         // SAFETY: all slots are taken until they have a rule, and this runs once.
         unsafe { *slot.host.get() = Some(host) };
         slot.is_taken.store(false, Ordering::Release);
@@ -42,11 +52,33 @@ pub(super) fn fill(run: &Run) -> bool {
 /// It never waits for a slot. A thread that is interrupted in here keeps one, and a fork can leave some
 /// taken for ever; the next is as good.
 pub(super) fn end<T>(
-    call: Call,
+    way: Way,
     called: u64,
     asked: u64,
     note: impl FnOnce() -> T,
 ) -> Option<(Time, usize, T)> {
+    with(|host, number| (way.end(host, called, asked), number, note()))
+}
+
+/// The time that a clock of the OS shows at an instant of the rule. `None` if no rule is free, or the OS has no such
+/// clock.
+pub(super) fn shows(clock: OsClock, now: Time) -> Option<Time> {
+    with(|host, _| host.rule().shows(clock, now)).flatten()
+}
+
+/// The interval at which a clock is written, if it is written in steps.
+pub(super) fn step(clock: OsClock) -> Option<Time> {
+    with(|host, _| {
+        let rule = host.rule();
+        rule.shows(clock, Time::ZERO)?;
+        let first = rule.moves(clock, Time::ZERO);
+        Some(rule.moves(clock, first) - first)
+    })
+    .flatten()
+}
+
+/// Asks a free rule; `None` if none is free.
+fn with<T>(ask: impl FnOnce(&mut Host, usize) -> T) -> Option<T> {
     // Threads begin at slots of their own, by where their stacks lie.
     let here = 0_u8;
     let begin = (&raw const here as usize >> 16) % SLOTS;
@@ -58,12 +90,7 @@ pub(super) fn end<T>(
         }
         // SAFETY: this thread has taken the slot.
         let host = unsafe { &mut *slot.host.get() };
-        let answer = host.as_mut().map(|host| {
-            let method = call.method(host.rule().methods());
-            let now = Time::from_ns(called);
-            let end = host.end(method, now, now + Time::from_ns(asked));
-            (end, number, note())
-        });
+        let answer = host.as_mut().map(|host| ask(host, number));
         slot.is_taken.store(false, Ordering::Release);
         return answer;
     }

@@ -1,4 +1,6 @@
-//! `punctual emulate`: a C program, which the test compiles, under the timer rules of other systems.
+//! `punctual emulate`: a C program, which the test compiles, and CPython under the timer rules of other systems.
+
+mod python;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,8 +9,9 @@ use std::process::{Command, Output};
 
 use punctual_preload::Call;
 use punctual_preload::page::{Run, SLOTS, Settings};
+use punctual_preload::runtime::Way;
 use punctual_sim::Model;
-use punctual_sim::rules::{Host, Time};
+use punctual_sim::rules::Host;
 use tempfile::TempDir;
 
 use crate::common::{punctual, stderr, stdout};
@@ -43,6 +46,7 @@ struct Wait {
     thread: String,
     slot: usize,
     call: Call,
+    way: Way,
     called: u64,
     asked: u64,
     end: u64,
@@ -62,11 +66,15 @@ fn read(log: &Path) -> Vec<Wait> {
             thread: fields[1].to_owned(),
             slot: number(2) as usize,
             call: *call.unwrap(),
-            called: number(4),
-            asked: number(5),
-            end: number(6),
-            returned: number(7),
-            by: fields[8].to_owned(),
+            way: Way {
+                method: fields[4].parse().unwrap(),
+                again: number(5) == 1,
+            },
+            called: number(6),
+            asked: number(7),
+            end: number(8),
+            returned: number(9),
+            by: fields[10].to_owned(),
         }
     };
     rows.map(wait).collect()
@@ -79,7 +87,9 @@ fn check(model: &str, seed: u64, settings: Settings, log: &Path) -> Vec<Wait> {
         rule: Model::parse(model).unwrap().rule_as_text().unwrap(),
         origin: 0,
         seed,
-        as_plain: false,
+        taken_for: None,
+        clocks: false,
+        time_of_day: 0,
         settings,
     };
     let waits = read(log);
@@ -89,9 +99,7 @@ fn check(model: &str, seed: u64, settings: Settings, log: &Path) -> Vec<Wait> {
         assert!(wait.slot < SLOTS);
         let new = || run.host(wait.slot).unwrap();
         let host = hosts.entry((&wait.process, wait.slot)).or_insert_with(new);
-        let now = Time::from_ns(wait.called);
-        let method = wait.call.method(host.rule().methods());
-        let end = host.end(method, now, now + Time::from_ns(wait.asked));
+        let end = wait.way.end(host, wait.called, wait.asked);
         assert_eq!(end.as_thirds().div_ceil(3), wait.end, "{model}: {wait:?}");
         assert!(
             wait.by != "timer" || wait.returned >= wait.end,
@@ -192,8 +200,10 @@ fn what_the_program_returns_passes_through() {
 fn what_cannot_be_emulated_is_refused_in_a_line() {
     let folder = tempfile::tempdir().unwrap();
     let program = compiled(&folder, "waits", &[]);
-    let python = folder.path().join("python3.11");
+    let python = folder.path().join("python3.8");
     fs::copy(&program, &python).unwrap();
+    let node = folder.path().join("node");
+    fs::copy(&program, &node).unwrap();
     let script = folder.path().join("script");
     fs::write(&script, format!("#!{}\n", python.display())).unwrap();
     let plain = folder.path().join("plain");
@@ -205,7 +215,8 @@ fn what_cannot_be_emulated_is_refused_in_a_line() {
         assert_eq!(done.status.code(), Some(code), "{said}");
         assert!(said.contains(words) && said.lines().count() == 1, "{said}");
     };
-    refused(&["windows-11"], &python, 125, "waits by other calls");
+    refused(&["windows-11"], &python, 125, "`--as python-3.9`");
+    refused(&["windows-11"], &node, 125, "waits by other calls");
     refused(&["windows-11"], &script, 125, "waits by other calls");
     refused(
         &["windows-12"],
@@ -227,9 +238,15 @@ fn what_cannot_be_emulated_is_refused_in_a_line() {
         "no such program",
     );
     refused(&["windows-11"], &plain, 126, "not executable");
-    for model in [&["linux", "-q"][..], &["windows-11", "-q", "--as", "plain"]] {
-        let done = emulate(model, &python, &["exit", "7"]);
-        assert_eq!(done.status.code(), Some(7), "{done:?}");
+    for model in [
+        &["linux", "-q"][..],
+        &["windows-11", "-q", "--as", "plain"],
+        &["windows-11", "-q", "--as", "python-3.10"],
+    ] {
+        for program in [&python, &node] {
+            let done = emulate(model, program, &["exit", "7"]);
+            assert_eq!(done.status.code(), Some(7), "{done:?}");
+        }
     }
     let itself = Path::new(env!("CARGO_BIN_EXE_punctual"));
     refused(&["windows-11"], itself, 125, "the standard library of Rust");

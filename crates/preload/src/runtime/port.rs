@@ -1,0 +1,188 @@
+//! The calls of one process under one rule.
+
+use punctual_core::Method;
+use punctual_rules::{Host, Time};
+
+use super::{TakenFor, cpython, has};
+use crate::Call;
+
+/// How a call of a process waits under the rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// The call that the rule knows.
+    pub method: Method,
+    /// Whether the port waits again until the whole length is over.
+    pub again: bool,
+}
+
+/// The way of each call of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port([Way; Call::ALL.len()]);
+
+impl Port {
+    /// That of a program, for an OS with these methods. A call without a line in the table of a runtime is that of
+    /// a C program: an extension can make it.
+    pub fn new(taken_for: TakenFor, methods: &[Method]) -> Self {
+        let is_macos = methods.contains(&Method::MachWaitUntil);
+        let is_windows = methods.contains(&Method::WindowsSleep);
+        Self(std::array::from_fn(|number| {
+            let call = Call::ALL[number];
+            let plain = Way {
+                method: call.method(methods),
+                again: false,
+            };
+            let TakenFor::Python(minor) = taken_for else {
+                return plain;
+            };
+            let mut lines = cpython::LINES.iter();
+            let line = lines.find(|line| has(line.versions, minor) && line.here.contains(&call));
+            let instead = line.and_then(|line| match (is_windows, is_macos) {
+                (true, _) => Some(line.windows),
+                (_, true) => Some(line.macos),
+                _ => None,
+            });
+            let found = instead.and_then(|instead| {
+                let mut known = instead.methods.iter().copied();
+                let method = known.find(|method| methods.contains(method))?;
+                let again = instead.again;
+                Some(Way { method, again })
+            });
+            found.unwrap_or(plain)
+        }))
+    }
+
+    /// The way of a call.
+    pub const fn way(&self, call: Call) -> Way {
+        self.0[call as usize]
+    }
+}
+
+const MS: u64 = 1_000_000;
+
+impl Way {
+    /// The end of a wait that begins at `called` and asks for a length, both in nanoseconds.
+    ///
+    /// A port that waits again asks for the whole milliseconds of what is left, and spins for the rest
+    /// (CPython, `EnterNonRecursiveMutex`).
+    pub fn end(self, host: &mut Host, called: u64, asked: u64) -> Time {
+        let now = Time::from_ns(called);
+        let mut end = host.end(self.method, now, now + Time::from_ns(asked));
+        if !self.again {
+            return end;
+        }
+        let due = Time::from_ns(called.saturating_add(asked.next_multiple_of(MS)));
+        while end < due {
+            let left = (due - end).floor_ns() / MS * MS;
+            if left == 0 {
+                return due;
+            }
+            end = host.end(self.method, end, end + Time::from_ns(left));
+        }
+        end
+    }
+
+    /// It as a number of the log.
+    pub fn word(self) -> u64 {
+        let mut all = Method::ALL.iter();
+        let number = all.position(|method| *method == self.method);
+        number.unwrap_or_default() as u64 | u64::from(self.again) << 16
+    }
+
+    /// Reads such a number.
+    pub fn of(word: u64) -> Option<Self> {
+        let method = Method::ALL.get(usize::try_from(word & 0xffff).ok()?)?;
+        Some(Self {
+            method: *method,
+            again: word >> 16 == 1,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_rules::Description;
+
+    use super::*;
+
+    fn host(text: &str) -> Host {
+        Host::new(&text.parse::<Description>().unwrap(), 1)
+    }
+
+    const WINDOWS_8: &str =
+        "windows-8 interval=15.625ms finest=1ms base=tick hardware=exact expiry=owner";
+
+    #[test]
+    fn ports_differ_by_version_and_system() {
+        let windows = [
+            Method::WindowsSleep,
+            Method::WaitForSingleObject,
+            Method::WaitForMultipleObjects,
+            Method::ConditionVariable,
+            Method::WaitableTimer,
+            Method::HighResolutionTimer,
+        ];
+        let sleep = |minor, methods: &[Method]| {
+            let port = Port::new(TakenFor::Python(minor), methods);
+            port.way(Call::ClockNanosleep).method
+        };
+        assert_eq!(sleep(10, &windows), Method::WaitForSingleObject);
+        assert_eq!(sleep(11, &windows), Method::HighResolutionTimer);
+        // Before Windows 10 1803.
+        assert_eq!(sleep(11, &windows[..5]), Method::WaitableTimer);
+        let mac = [Method::MachWaitUntil, Method::Nanosleep, Method::Select];
+        assert_eq!(sleep(10, &mac), Method::Select);
+        assert_eq!(sleep(13, &mac), Method::Nanosleep);
+        // On Linux, and for C programs, a call is itself or its plain counterpart.
+        assert_eq!(sleep(11, &[Method::ClockNanosleep]), Method::ClockNanosleep);
+        let plain = Port::new(TakenFor::Plain, &windows);
+        assert_eq!(plain.way(Call::ClockNanosleep).method, Method::WindowsSleep);
+        let python = Port::new(TakenFor::Python(11), &windows);
+        assert_eq!(python.way(Call::Usleep), plain.way(Call::Usleep));
+        assert!(python.way(Call::SemClockwait).again);
+    }
+
+    #[test]
+    fn each_call_has_one_line_in_each_version() {
+        let (first, last) = cpython::VERSIONS;
+        for minor in first..=last {
+            for call in Call::ALL {
+                let lines = cpython::LINES.iter();
+                let lines =
+                    lines.filter(|line| has(line.versions, minor) && line.here.contains(call));
+                assert!(lines.count() <= 1, "3.{minor} {}", call.name());
+            }
+        }
+    }
+
+    #[test]
+    fn a_port_that_waits_again_is_never_early() {
+        let way = |again| Way {
+            method: Method::WaitForSingleObject,
+            again,
+        };
+        // Lengths count from the last tick, at 15.625 ms.
+        let called = 31_000_000;
+        let asked = 16_000_000;
+        let end = |again| {
+            way(again)
+                .end(&mut host(WINDOWS_8), called, asked)
+                .floor_ns()
+        };
+        assert_eq!(end(false), 46_875_000);
+        // 0.125 ms are left: less than a millisecond is spun.
+        assert_eq!(end(true), 47_000_000);
+        let end = way(true).end(&mut host(WINDOWS_8), called, 18_000_000);
+        assert_eq!(end.floor_ns(), 62_500_000);
+    }
+
+    #[test]
+    fn ways_cross_as_words() {
+        for method in Method::ALL {
+            for again in [false, true] {
+                let way = Way { method, again };
+                assert_eq!(Way::of(way.word()), Some(way));
+            }
+        }
+        assert_eq!(Way::of(0xffff), None);
+    }
+}
