@@ -125,7 +125,7 @@ pub(crate) struct EmulateArgs {
     #[arg(long = "as", value_name = "WHAT")]
     pub(crate) taken_for: Option<TakenFor>,
 
-    /// Replace the clocks of a runtime that move in steps on that system [default]
+    /// Replace the clocks of a runtime that move in steps on that system (the default)
     #[arg(long, overrides_with = "no_clocks")]
     pub(crate) clocks: bool,
 
