@@ -1,6 +1,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use punctual::{Strategy, ns};
@@ -349,9 +350,11 @@ impl Cancel {
 /// When the thread wakes, the interpreter's lock is not held yet, and neither the interpreter nor
 /// the program is in any cache. That takes tens of microseconds. A wait therefore ends earlier, by
 /// the usual time until the code after a wait has been rehearsed in Python. The rest is spun
-/// there.
+/// there, with the lock. Where other threads want the lock, all of the wait is the library's.
 pub(crate) struct Seen {
     waiter: punctual::Waiter,
+    /// Waits where other threads want the lock, if not as `waiter` does.
+    among: Option<Box<punctual::Waiter>>,
     pub(crate) statistics: punctual::Statistics,
     lead: Option<Lead>,
     /// How long before its end a wait is the strategy's own; what is earlier only naps.
@@ -393,6 +396,15 @@ impl Lead {
     }
 }
 
+/// A thread that wakes and gets the interpreter's lock later than this met another one that had it.
+const CONTENDED: Duration = Duration::from_micros(30);
+
+/// How long waits do not spin with the lock then: a dozen waits at 60 Hz.
+const CONTENDED_NS: u64 = 250_000_000;
+
+/// Until when that is, on the library's clock.
+static CONTENDED_UNTIL: AtomicU64 = AtomicU64::new(0);
+
 /// Longer waits of the main thread are made in pieces, between which handlers run. A signal that
 /// comes while the thread does not sleep, or is delivered to another thread, ends no nap.
 const MOST: Duration = Duration::from_millis(50);
@@ -430,9 +442,11 @@ impl Seen {
         let weight = weights
             .into_iter()
             .find(|weight| strategy == Strategy::adaptive(*weight));
+        let mut among = None;
         if weight.is_some() {
             // Spins are in Python, where the interpreter gets warm meanwhile.
-            waiter = build(Strategy::adaptive(0.01)).map_err(raised)?;
+            let naps = build(Strategy::adaptive(0.01)).map_err(raised)?;
+            among = Some(Box::new(std::mem::replace(&mut waiter, naps)));
         }
         // Spins in Python would be spun beside the budget.
         let text = strategy.to_string();
@@ -446,6 +460,7 @@ impl Seen {
         });
         Ok(Self {
             waiter,
+            among,
             statistics: punctual::Statistics::new(),
             lead,
             own: own(&strategy),
@@ -463,10 +478,15 @@ impl Seen {
         deadline: Instant,
         cancel: Option<&Cancel>,
     ) -> PyResult<bool> {
-        let lead = self
-            .lead
-            .as_ref()
-            .map_or(Duration::ZERO, |lead| lead.length);
+        let is_contended = ns::now() < CONTENDED_UNTIL.load(Relaxed);
+        let lead = match &self.lead {
+            Some(lead) if !is_contended => lead.length,
+            _ => Duration::ZERO,
+        };
+        let near = match &mut self.among {
+            Some(among) if is_contended => &mut **among,
+            _ => &mut self.waiter,
+        };
         let early = deadline.checked_sub(lead).unwrap_or(deadline);
         let is_long = early.saturating_duration_since(Instant::now()) > MOST;
         let in_pieces = is_long && runs_handlers(py)?;
@@ -480,12 +500,18 @@ impl Seen {
             };
             let waiter = match piece < early && left > self.own {
                 true => &mut *self.far,
-                false => &mut self.waiter,
+                false => &mut *near,
             };
-            let waited = py.detach(|| match cancel {
-                Some(cancel) => waiter.sleep_until_or(piece, &cancel.0).map(Ok),
-                None => Ok(waiter.sleep_until_interruptible(piece)),
+            let (waited, woke) = py.detach(|| {
+                let waited = match cancel {
+                    Some(cancel) => waiter.sleep_until_or(piece, &cancel.0).map(Ok),
+                    None => Ok(waiter.sleep_until_interruptible(piece)),
+                };
+                (waited, Instant::now())
             });
+            if woke.elapsed() > CONTENDED {
+                CONTENDED_UNTIL.store(ns::now().saturating_add(CONTENDED_NS), Relaxed);
+            }
             match waited.map_err(|why| Cancelled::new_err(why.to_string()))? {
                 Ok(outcome) if piece == early => break outcome.after(before),
                 Ok(outcome) => before = outcome.after(before),
@@ -496,7 +522,7 @@ impl Seen {
         let woke = Instant::now();
         let left = deadline.saturating_duration_since(woke);
         let mut unrehearsed = 0;
-        if let (Some(lead), 1..) = (&mut self.lead, outcome.naps()) {
+        if let (Some(lead), 1.., false) = (&mut self.lead, outcome.naps(), is_contended) {
             match left > lead.length / 3 {
                 true => unrehearsed = REHEARSALS,
                 false => lead.learn(false),

@@ -684,3 +684,32 @@ def test_the_programs_of_the_readmes() -> None:
     with pytest.raises(StopIteration):
         exec(programs(here.parents[1] / "README.md")[0], {"step": step})
     assert len(steps) == 20
+
+
+def test_no_wait_spins_with_the_lock_where_others_want_it() -> None:
+    native = pt.Waiter()._waiter
+
+    def is_spun_with_the_lock() -> bool:
+        deadline = pt.now_ns() + 5_000_000
+        is_begun_early = native.begin_ns(deadline, None)
+        while native.end_ns(deadline) is None:
+            pass
+        return is_begun_early
+
+    spun = 0
+    for _ in range(20):
+        stop = threading.Event()
+
+        def compute() -> None:
+            while not stop.is_set():
+                pass
+
+        busy = threading.Thread(target=compute)
+        busy.start()
+        # It wakes while the other thread has the lock.
+        is_spun_with_the_lock()
+        stop.set()
+        busy.join()
+        spun += is_spun_with_the_lock()
+    # A computer that stops for a quarter of a second forgets it.
+    assert spun < 10
