@@ -194,6 +194,15 @@ pub struct Outcome {
     pub by_event: bool,
 }
 
+impl Outcome {
+    /// How late its nap was, if no spin followed: what [`Crowd::overslept`](crate::crowd::Crowd::overslept)
+    /// is told.
+    pub fn overslept(&self) -> Option<Nanos> {
+        let late = u64::try_from(self.late.as_ns()).ok().map(Nanos::new);
+        late.filter(|_| self.naps > 0 && self.spun.is_zero())
+    }
+}
+
 /// The books of one wait, kept the same way on every machine.
 #[derive(Debug)]
 pub struct Wait<C> {

@@ -104,7 +104,7 @@ pub fn model_facts(model: &Model) -> MachineFacts {
 }
 
 /// On what models rest: a sentence for all of which nearly the same is true.
-pub(crate) fn evidence(models: &[Model]) -> Vec<String> {
+pub fn evidence(models: &[Model]) -> Vec<String> {
     let mut groups: Vec<(String, Vec<&str>, Vec<String>)> = Vec::new();
     for model in models {
         let Some(Evidence { lengths, others }) = model.evidence() else {

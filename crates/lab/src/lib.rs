@@ -37,7 +37,7 @@ pub mod validation;
 pub mod wall_clock;
 pub mod watch;
 
-pub use facts::{host_cores, host_facts, model_facts, robustness_facts};
+pub use facts::{evidence, host_cores, host_facts, model_facts, robustness_facts};
 pub use prediction::{predict, predict_timers};
 pub use timer_rule::rule_in_force;
 pub use trace::chrome_trace;

@@ -1,6 +1,6 @@
 //! The summary of a run: its waits, and the limits of the emulation.
 
-use punctual_core::{Method, Nanos};
+use punctual_core::Nanos;
 use punctual_lab::timer_rule;
 use punctual_preload::Call;
 use punctual_preload::page::{self, Run, at};
@@ -167,26 +167,18 @@ pub(super) fn summary(model: &Model, run: &Run, books: &Books, is_verbose: bool)
     if books.processes == 0 && books.runtimes.is_empty() {
         lines.push("no process loaded the library: nothing was emulated".to_owned());
     }
-    if let Some(evidence) = model.evidence() {
-        let (all, sure) = evidence.lengths;
-        lines.push(format!(
-            "how sure: {sure} of {all} parameters of sleep lengths are documented or measured{}.",
-            evidence.others
-        ));
-    }
+    lines.extend(punctual_lab::evidence(std::slice::from_ref(model)));
     lines.push(format!("seed {}", run.seed));
     lines
 }
 
 /// The lines about CPython.
 fn of_runtimes(model: &Model, books: &Books, is_verbose: bool) -> Vec<String> {
-    let methods = model.build_rule();
-    let methods = methods.methods();
-    let instead: fn(&Line) -> Instead = match methods {
-        _ if methods.contains(&Method::WindowsSleep) => |line| line.windows,
-        _ if methods.contains(&Method::MachWaitUntil) => |line| line.macos,
-        _ => return vec![],
-    };
+    let rule = model.build_rule();
+    let instead = |line: &Line| line.instead(rule.methods());
+    if !cpython::LINES.iter().any(|line| instead(line).is_some()) {
+        return vec![];
+    }
     let mut lines = vec![];
     for &minor in &books.pythons {
         let text = match is_verbose {
@@ -198,8 +190,10 @@ fn of_runtimes(model: &Model, books: &Books, is_verbose: bool) -> Vec<String> {
         lines.push(text);
         let of_version = cpython::LINES.iter().filter(|line| line.has(minor));
         for line in of_version.filter(|_| is_verbose) {
+            let Some(Instead { call, again, .. }) = instead(line) else {
+                continue;
+            };
             let here: Vec<&str> = line.here.iter().map(|call| call.name()).collect();
-            let Instead { call, again, .. } = instead(line);
             let again = if again {
                 ", again until its time is over"
             } else {
@@ -212,7 +206,7 @@ fn of_runtimes(model: &Model, books: &Books, is_verbose: bool) -> Vec<String> {
                 line.source
             ));
         }
-        if is_verbose && cpython::REQUESTS.is_none() {
+        if is_verbose {
             lines.push("  it requests no timer interval by itself".to_owned());
         }
     }

@@ -265,8 +265,8 @@ impl<'e> This<'e> {
                 let outcome = drive(strategy, goal, now, &mut self.sleeper);
                 // Read again, as a caller would: a peer's last reading is not visible either.
                 let end = clock::now();
-                if outcome.naps > 0 {
-                    crowd::overslept(end, end.since(deadline));
+                if let Some(late) = outcome.overslept() {
+                    crowd::overslept(end, late);
                 }
                 since_signal = self.sleeper.signalled().map(|at| end.since(at));
                 if outcome.by_event && since_signal.is_none() {

@@ -12,9 +12,6 @@ use crate::Call;
 /// The minor versions that have lines.
 pub const VERSIONS: (u8, u8) = (9, 14);
 
-/// The timer interval that the runtime requests by itself: none.
-pub const REQUESTS: Option<punctual_core::Nanos> = None;
-
 const fn instead(call: &'static str, methods: &'static [Method]) -> Instead {
     Instead {
         call,

@@ -70,20 +70,23 @@ impl Line {
     pub fn has(&self, minor: u8) -> bool {
         has(self.versions, minor)
     }
+
+    /// The call of the port to an OS with these methods; `None` on Linux, where each call is itself.
+    pub fn instead(&self, methods: &[Method]) -> Option<Instead> {
+        if methods.contains(&Method::WindowsSleep) {
+            Some(self.windows)
+        } else if methods.contains(&Method::MachWaitUntil) {
+            Some(self.macos)
+        } else {
+            None
+        }
+    }
 }
 
 impl Clock {
     /// Whether it is of this version.
     pub fn has(&self, minor: u8) -> bool {
         has(self.versions, minor)
-    }
-}
-
-/// A range of versions, as text.
-pub fn versions((first, last): (u8, u8)) -> String {
-    match first == last {
-        true => format!("3.{first}"),
-        false => format!("3.{first} to 3.{last}"),
     }
 }
 

@@ -3,7 +3,7 @@
 use punctual_core::Method;
 use punctual_rules::{Host, Time};
 
-use super::{TakenFor, cpython, has};
+use super::{TakenFor, cpython};
 use crate::Call;
 
 /// How a call of a process waits under the rule.
@@ -23,8 +23,6 @@ impl Port {
     /// That of a program, for an OS with these methods. A call without a line in the table of a runtime is that of
     /// a C program: an extension can make it.
     pub fn new(taken_for: TakenFor, methods: &[Method]) -> Self {
-        let is_macos = methods.contains(&Method::MachWaitUntil);
-        let is_windows = methods.contains(&Method::WindowsSleep);
         Self(std::array::from_fn(|number| {
             let call = Call::ALL[number];
             let plain = Way {
@@ -35,12 +33,8 @@ impl Port {
                 return plain;
             };
             let mut lines = cpython::LINES.iter();
-            let line = lines.find(|line| has(line.versions, minor) && line.here.contains(&call));
-            let instead = line.and_then(|line| match (is_windows, is_macos) {
-                (true, _) => Some(line.windows),
-                (_, true) => Some(line.macos),
-                _ => None,
-            });
+            let line = lines.find(|line| line.has(minor) && line.here.contains(&call));
+            let instead = line.and_then(|line| line.instead(methods));
             let found = instead.and_then(|instead| {
                 let mut known = instead.methods.iter().copied();
                 let method = known.find(|method| methods.contains(method))?;
@@ -147,8 +141,7 @@ mod tests {
         for minor in first..=last {
             for call in Call::ALL {
                 let lines = cpython::LINES.iter();
-                let lines =
-                    lines.filter(|line| has(line.versions, minor) && line.here.contains(call));
+                let lines = lines.filter(|line| line.has(minor) && line.here.contains(call));
                 assert!(lines.count() <= 1, "3.{minor} {}", call.name());
             }
         }

@@ -482,8 +482,7 @@ impl<'p> World<'p> {
             .recorder
             .sample(waiting.begin, deadline, missed, outcome, since_signal);
         thread.cursor.pass_over(missed);
-        if outcome.naps > 0 {
-            let late = Nanos::new(outcome.late.as_ns().max(0) as u64);
+        if let Some(late) = outcome.overslept() {
             let now = self.show().as_ns();
             self.crowd(id).overslept(now, late);
         }
