@@ -383,7 +383,7 @@ impl Call for SocketTimeout {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Sleeper;
+    use super::super::{Sleeper, in_turn};
     use super::METHODS;
     use crate::{clock, slack};
     use punctual_core::{Driver, Limit, Method, Nanos, Reason};
@@ -432,6 +432,7 @@ mod tests {
     #[test]
     fn a_signal_interrupts_every_call() {
         const HOUR: Nanos = Nanos::from_secs(3_600);
+        let _turn = in_turn();
         let uninterrupted = [
             Method::ConditionVariable,
             Method::ThreadSleep,
@@ -451,6 +452,7 @@ mod tests {
     /// Remains of one wait, such as an expiration that was not read, must not end the next.
     #[test]
     fn every_wait_lasts() {
+        let _turn = in_turn();
         let mut sleeper = Sleeper::new();
         let length = Nanos::from_us(200);
         for method in METHODS.iter().filter(|m| **m != Method::Yield) {

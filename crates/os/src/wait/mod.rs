@@ -190,3 +190,10 @@ fn no_such_call(method: Method) -> Error {
         names.join(", ")
     ))
 }
+
+/// A process has one interval timer, so the tests that use every method take turns.
+#[cfg(test)]
+fn in_turn() -> std::sync::MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -206,9 +206,8 @@ fn clamp(limit: Limit<Host>, longest: Nanos) -> (Limit<Host>, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wait::methods;
+    use crate::wait::{in_turn, methods};
     use punctual_core::{Goal, Step, Strategy, Turn, drive};
-    use std::sync::{Mutex, MutexGuard, PoisonError};
 
     fn assert_send<T: Send>() {}
 
@@ -216,12 +215,6 @@ mod tests {
         [Method::Sleep, Method::Timer]
             .into_iter()
             .chain(methods().iter().copied())
-    }
-
-    /// A process has one interval timer, so the tests of every method take turns.
-    fn in_turn() -> MutexGuard<'static, ()> {
-        static TURN: Mutex<()> = Mutex::new(());
-        TURN.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     #[test]
