@@ -93,10 +93,7 @@ impl<T: Copy> PerCpu<T> {
         if self.cpus.len() <= cpu {
             self.cpus.resize_with(cpu + 1, Queue::default);
         }
-        debug_assert!(
-            !self.armed.contains_key(&thread),
-            "thread {thread} is armed"
-        );
+        debug_assert!(self.armed.get(thread).is_none(), "thread {thread} is armed");
         let nth = self.count;
         self.count += 1;
         let timer = Armed {
@@ -116,7 +113,7 @@ impl<T: Copy> PerCpu<T> {
 
     /// Disarms the timer of a thread, if it has one here: on which CPU.
     pub(super) fn disarm(&mut self, thread: ThreadId) -> Option<usize> {
-        let timer = self.armed.remove(&thread)?;
+        let timer = self.armed.remove(thread)?;
         let cpu = timer.cpu as usize;
         let queue = &mut self.cpus[cpu];
         queue.armed -= 1;
@@ -124,7 +121,7 @@ impl<T: Copy> PerCpu<T> {
             let armed = &self.armed;
             let is_armed = |word| {
                 let Key { nth, thread, .. } = Key::of(word);
-                let timer = armed.get(&(thread as usize));
+                let timer = armed.get(thread as usize);
                 timer.is_some_and(|timer| timer.nth == nth)
             };
             queue.in_order.retain(|word| is_armed(*word));
@@ -148,7 +145,7 @@ impl<T: Copy> PerCpu<T> {
     /// The timer with the earliest instant of a CPU: that, and the rest.
     pub(super) fn front(&self, cpu: usize) -> Option<(Time, T)> {
         let Key { at, thread, .. } = self.cpus.get(cpu)?.next()?;
-        let armed = self.armed.get(&(thread as usize))?;
+        let armed = self.armed.get(thread as usize)?;
         Some((at, armed.what))
     }
 
@@ -164,13 +161,13 @@ impl<T: Copy> PerCpu<T> {
             return;
         };
         while let Some(Key { at, nth, thread }) = queue.next() {
-            match self.armed.get(&(thread as usize)) {
+            match self.armed.get(thread as usize) {
                 Some(armed) if armed.nth == nth => {
                     if !is_due(at, armed.what) {
                         break;
                     }
                     each(thread as usize, at, armed.what);
-                    self.armed.remove(&(thread as usize));
+                    self.armed.remove(thread as usize);
                     queue.armed -= 1;
                 }
                 // It was disarmed.
@@ -187,7 +184,10 @@ impl<T: Copy> PerCpu<T> {
         let queue = &mut self.cpus[cpu];
         while queue.armed < queue.len()
             && let Some(Key { nth, thread, .. }) = queue.next()
-            && (self.armed.get(&(thread as usize))).is_none_or(|armed| armed.nth != nth)
+            && self
+                .armed
+                .get(thread as usize)
+                .is_none_or(|armed| armed.nth != nth)
         {
             queue.pop();
         }

@@ -4,7 +4,8 @@ use punctual_core::{Method, Nanos};
 use crate::setting::Requester;
 use crate::{Grid, OsClock, Random, Setting, Time, Why};
 
-/// Names a thread of an experiment; a thread has at most one timer.
+/// Names a thread of an experiment by a small number, below 2^24; a thread has at most one timer. Rules take
+/// eight bytes for each 32 numbers up to the greatest.
 pub type ThreadId = usize;
 
 /// Names a process of an experiment.

@@ -44,7 +44,7 @@ impl<K: Ord> Default for Timers<K> {
 impl<K: Copy + Ord> Timers<K> {
     /// Arms timer number `id`, which is not armed.
     pub fn insert(&mut self, id: usize, key: K) {
-        debug_assert!(!self.turns.contains_key(&id), "timer {id} is armed");
+        debug_assert!(self.turns.get(id).is_none(), "timer {id} is armed");
         let turn = self.count;
         self.count = turn.wrapping_add(1);
         self.turns.insert(id, turn);
@@ -55,14 +55,14 @@ impl<K: Copy + Ord> Timers<K> {
 
     /// Disarms timer number `id`; whether it was armed.
     pub fn remove(&mut self, id: usize) -> bool {
-        if self.turns.remove(&id).is_none() {
+        if self.turns.remove(id).is_none() {
             return false;
         }
         self.armed -= 1;
         if self.heap.len() > 2 * self.armed + 16 {
             let turns = &self.turns;
             self.heap
-                .retain(|Reverse(entry)| turns.get(&(entry.id as usize)) == Some(&entry.turn));
+                .retain(|Reverse(entry)| turns.get(entry.id as usize) == Some(&entry.turn));
         } else {
             self.drop_disarmed();
         }
@@ -79,7 +79,7 @@ impl<K: Copy + Ord> Timers<K> {
     pub fn pop_if(&mut self, due: impl FnOnce(K) -> bool) -> Option<(K, usize)> {
         let first = self.first().filter(|(key, _)| due(*key))?;
         self.heap.pop();
-        self.turns.remove(&first.1);
+        self.turns.remove(first.1);
         self.armed -= 1;
         self.drop_disarmed();
         Some(first)
@@ -91,12 +91,12 @@ impl<K: Copy + Ord> Timers<K> {
         let turns = &mut self.turns;
         let is_armed = |Reverse(entry): Reverse<Entry<K>>| {
             let id = entry.id as usize;
-            let is_armed = turns.get(&id) == Some(&entry.turn);
+            let is_armed = turns.get(id) == Some(&entry.turn);
             is_armed.then_some((entry.key, id))
         };
         let all: Vec<_> = heap.into_iter().filter_map(is_armed).collect();
         for (_, id) in &all {
-            turns.remove(id);
+            turns.remove(*id);
         }
         self.armed = 0;
         all
@@ -104,8 +104,9 @@ impl<K: Copy + Ord> Timers<K> {
 
     /// The first of the heap is always an armed timer.
     fn drop_disarmed(&mut self) {
-        while let Some(Reverse(first)) = self.heap.peek()
-            && self.turns.get(&(first.id as usize)) != Some(&first.turn)
+        while self.heap.len() > self.armed
+            && let Some(Reverse(first)) = self.heap.peek()
+            && self.turns.get(first.id as usize) != Some(&first.turn)
         {
             self.heap.pop();
         }

@@ -1,4 +1,5 @@
-//! Threads and processes come and go, and the memory of a rule stays what it was.
+//! Threads and processes come and go, and the memory of a rule stays what it was, except for less than a byte for
+//! each thread number.
 
 use allocation_counter::measure;
 use punctual_core::{Method, Nanos};
@@ -87,7 +88,10 @@ fn a_million_threads_that_come_and_go_take_no_more_memory_than_some() {
             peak
         };
         let (some, million) = (peak(2_000), peak(1_000_000));
-        assert!(million <= 2 * some, "{model}: {some} and {million} bytes");
-        assert!(million < 100_000, "{model}: {million} bytes");
+        assert!(
+            million <= some + 1_000_000,
+            "{model}: {some} and {million} bytes"
+        );
+        assert!(some < 50_000, "{model}: {some} bytes");
     }
 }

@@ -70,7 +70,9 @@ pub(crate) struct Thread<'p> {
 impl Thread<'_> {
     /// Bills it for running until `now`. Ticks are taken to come to each busy CPU when they come to the first.
     pub(crate) fn ran(&mut self, rule: &dyn Rule, now: Time) {
-        if let (Some(ticked), Some(grid)) = (&mut self.ticked, rule.ticks(0, false)) {
+        if let Some(ticked) = &mut self.ticked
+            && let Some(grid) = rule.ticks(0, false)
+        {
             *ticked = *ticked + grid.period.times(grid.count(self.since, now));
         }
         self.used = self.used + (now - self.since);

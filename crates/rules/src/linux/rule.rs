@@ -89,7 +89,7 @@ impl Linux {
 
     /// The settings of a thread. A thread that the rule does not know is as the first.
     fn task(&self, thread: ThreadId) -> Task {
-        self.tasks.get(&thread).copied().unwrap_or(self.first)
+        self.tasks.get(thread).copied().unwrap_or(self.first)
     }
 
     fn slack(&self, request: &Request) -> Time {
@@ -260,7 +260,7 @@ impl Rule for Linux {
     }
 
     fn left(&mut self, thread: ThreadId) {
-        self.tasks.remove(&thread);
+        self.tasks.remove(thread);
     }
 
     fn inherits(&self) -> bool {

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use punctual_core::{Method, Nanos};
 
 use super::options::{AppNap, Options};
@@ -53,7 +55,7 @@ pub struct MacOs {
     /// Of 128.
     idle_level: u64,
     threads: Table<Thread>,
-    processes: Table<Process>,
+    processes: BTreeMap<ProcessId, Process>,
     /// The timers of processes that are awake, and of those that nap.
     queues: [Queue; 2],
     /// The next interrupt of each CPU that expires a timer.
@@ -157,7 +159,7 @@ impl MacOs {
             },
             idle_level: options.idle_level,
             threads: Table::default(),
-            processes: Table::default(),
+            processes: BTreeMap::new(),
             queues: [others, naps].map(|others| Queue {
                 others,
                 ..Queue::default()
@@ -169,7 +171,7 @@ impl MacOs {
 
     /// The settings of a thread. A thread that the rule does not know is an ordinary one.
     fn thread(&self, thread: ThreadId) -> Thread {
-        self.threads.get(&thread).copied().unwrap_or_default()
+        self.threads.get(thread).copied().unwrap_or_default()
     }
 
     fn process(&self, process: ProcessId) -> Process {
@@ -367,9 +369,7 @@ impl Rule for MacOs {
 
     fn set(&mut self, thread: ThreadId, process: ProcessId, setting: Setting, _: Time) -> Answer {
         match setting {
-            Setting::Priority(priority) => {
-                self.threads.entry(thread).or_default().priority = Some(priority)
-            }
+            Setting::Priority(priority) => self.threads.entry(thread).priority = Some(priority),
             Setting::Window {
                 visible, audible, ..
             } => {
@@ -405,7 +405,7 @@ impl Rule for MacOs {
     }
 
     fn left(&mut self, thread: ThreadId) {
-        self.threads.remove(&thread);
+        self.threads.remove(thread);
     }
 
     fn ended(&mut self, process: ProcessId, _: Time) {

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use punctual_core::Nanos;
 
 use crate::setting::{Power, Requester, Throttling};
-use crate::table::Table;
 use crate::{Answer, Outstanding, ProcessId};
 
 /// Requests are in units of so many nanoseconds.
@@ -24,7 +23,7 @@ pub(super) struct Requests {
     finest: Nanos,
     power: Power,
     /// The processes with a setting.
-    processes: Table<Process>,
+    processes: BTreeMap<ProcessId, Process>,
     /// How often each interval is the shortest that counts of a process, or of
     /// its drivers.
     wanted: BTreeMap<Nanos, usize>,
@@ -53,7 +52,7 @@ impl Requests {
             throttles,
             finest,
             power: Power::Mains,
-            processes: Table::default(),
+            processes: BTreeMap::new(),
             wanted: BTreeMap::new(),
             with_drivers: 0,
         }

@@ -118,7 +118,7 @@ impl Windows {
 
     /// The settings of a thread. A thread that the rule does not know is of the first process.
     fn thread(&self, thread: ThreadId) -> Thread {
-        self.threads.get(&thread).copied().unwrap_or_default()
+        self.threads.get(thread).copied().unwrap_or_default()
     }
 
     /// Which ticks look at the timers of a process, if that is settled now.
@@ -177,7 +177,7 @@ impl Windows {
     fn reclassify(&mut self, process: ProcessId, class: Class) {
         let all = (process, ThreadId::MIN)..=(process, ThreadId::MAX);
         for &(_, thread) in self.threads_of.range(all) {
-            let Some(armed) = self.armed.get_mut(&thread) else {
+            let Some(armed) = self.armed.get_mut(thread) else {
                 continue;
             };
             armed.class = class;
@@ -196,7 +196,7 @@ impl Windows {
             let cpu = &mut self.cpus[number];
             cpu.move_slip(now, &self.ticks);
             for thread in cpu.drain_tolerant() {
-                if let Some(armed) = self.armed.get(&thread) {
+                if let Some(armed) = self.armed.get(thread) {
                     cpu.insert(thread, Queue::Tolerant, armed.meeting(&self.ticks));
                 }
             }
@@ -276,7 +276,7 @@ impl Windows {
 
     /// The timer of a thread, which is not armed any more.
     fn taken(&mut self, thread: ThreadId) -> Option<Armed> {
-        let armed = self.armed.remove(&thread)?;
+        let armed = self.armed.remove(thread)?;
         if let Some(elsewhere) = self.elsewhere.get_mut(armed.from) {
             elsewhere.remove(&(armed.due, thread));
         }
@@ -407,7 +407,7 @@ impl Rule for Windows {
     /// whom it will wake by them.
     fn next_wake_on(&self, cpu: usize) -> Option<Time> {
         let first = self.elsewhere.get(cpu).and_then(BTreeSet::first);
-        let armed = first.and_then(|(_, thread)| self.armed.get(thread));
+        let armed = first.and_then(|(_, thread)| self.armed.get(*thread));
         let elsewhere = armed.map(|armed| match armed.queue {
             Queue::Tolerant => armed.meeting(&self.ticks),
             _ => self.ticks.look_at(armed.class, armed.due),
@@ -430,7 +430,7 @@ impl Rule for Windows {
         let mut threads = std::mem::take(&mut self.scratch);
         let is_late = queues.interrupt(now, &self.ticks, self.how.slip, random, &mut threads);
         threads.sort_unstable_by_key(|&thread| {
-            (self.armed.get(&thread).map(|armed| armed.due), thread)
+            (self.armed.get(thread).map(|armed| armed.due), thread)
         });
         for thread in threads.drain(..) {
             if let Some(armed) = self.taken(thread) {
@@ -466,8 +466,7 @@ impl Rule for Windows {
 
     fn set(&mut self, thread: ThreadId, process: ProcessId, setting: Setting, now: Time) -> Answer {
         if let Setting::Priority(priority) = setting {
-            self.threads.entry(thread).or_default().is_background =
-                priority == Priority::Background;
+            self.threads.entry(thread).is_background = priority == Priority::Background;
         }
         self.change(process, now, |requests| match setting {
             Setting::Request {
@@ -502,7 +501,7 @@ impl Rule for Windows {
     }
 
     fn left(&mut self, thread: ThreadId) {
-        if let Some(Thread { process, .. }) = self.threads.remove(&thread) {
+        if let Some(Thread { process, .. }) = self.threads.remove(thread) {
             self.threads_of.remove(&(process, thread));
         }
     }
