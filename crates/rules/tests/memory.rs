@@ -1,5 +1,5 @@
-//! Threads and processes come and go, and the memory of a rule stays what it was, except for less than a byte for
-//! each thread number.
+//! Threads and processes come and go. The memory of a rule stays what it was, except for less than a byte for each
+//! thread number.
 
 use allocation_counter::measure;
 use punctual_core::{Method, Nanos};
