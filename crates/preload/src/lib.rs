@@ -6,8 +6,8 @@
 //!
 //! - No wrapper waits for a lock or calls an allocator of the program. Wrappers run in signal handlers, after a
 //!   fork, and while other threads hold any lock. A wait tries one rule after the other until one is free.
-//!   The memory of rules is a part of this library. The interpreter alone calls the clocks that replace its own, and
-//!   they use its memory.
+//!   The memory of rules is a part of this library. The interpreter alone calls the functions that replace its own,
+//!   and they use its memory.
 //! - Wrappers keep `errno`, what is left of a sleep, cancellation (a thread that is cancelled unwinds
 //!   through them, and they hold nothing meanwhile), and absolute times on the clock of the caller.
 //! - All processes of a run share one page, [`page`], with the rule, the instant of its first tick, and the books.
@@ -18,11 +18,12 @@
 //! | `books` | what waits were asked for and what they took |
 //! | `calls` | the functions of libc that wait |
 //! | `exec` | programs are started with the library, also with an environment of their own |
+//! | `lines` | the lines of a Python program that sleep |
 //! | `memory` | the memory of the rules |
 //! | `real` | the functions that the wrappers stand before |
 //! | `slots` | the rules of a process |
 //! | `process` | the page of a process, and its clocks |
-//! | `python` | the clocks of CPython, replaced inside the interpreter |
+//! | `python` | functions of CPython, replaced inside the interpreter |
 //! | [`runtime`] | the calls by which ports of runtimes wait elsewhere |
 
 pub mod call;
@@ -34,6 +35,7 @@ mod interpose {
     mod books;
     mod calls;
     mod exec;
+    mod lines;
     mod memory;
     mod process;
     mod python;

@@ -1,7 +1,11 @@
 //! `punctual emulate`.
 
 #[cfg(unix)]
+mod books;
+#[cfg(unix)]
 mod program;
+#[cfg(unix)]
+mod repeat;
 #[cfg(unix)]
 mod run;
 #[cfg(unix)]
@@ -87,13 +91,21 @@ time.monotonic move in steps where they do on Windows. Other runtimes whose port
 Not emulated: scheduling and other clocks, timers that meet those of other threads, timers of file descriptors, \
 waits that call the kernel without libc, and children that execle starts with an environment of their own.
 
-Exit codes: 125 refused, 126 cannot run it, 127 there is no such program; else what the program returns.
+Exit codes: 125 refused, 126 cannot run it, 127 there is no such program; else what the program returns. With `--repeat`: \
+0 no run failed, 1 runs failed under the model and none natively, 3 runs failed natively too or a signal ended it early. A run \
+fails with an exit code other than 0 or by a signal. `timeout 60 COMMAND` also fails runs that hang.
 
 Examples:
   punctual emulate windows-11 -- python3 -m pytest tests/
   punctual emulate windows-11 --as python-3.10 -v -- python3 server.py
   punctual emulate windows-10-2004 --request 1ms -- ./game --frames 600
-  punctual emulate linux,slack=1ns --log waits.tsv -- ./pacer";
+  punctual emulate linux,slack=1ns --log waits.tsv -- ./pacer
+  punctual emulate windows-11 --repeat 20 -- python3 -m pytest tests/";
+
+/// A number of turns.
+fn repetitions(text: &str) -> Result<u32, String> {
+    values::number(text, 1..=1_000_000, "give a whole number from 1 to 1000000")
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct EmulateArgs {
@@ -132,6 +144,11 @@ pub(crate) struct EmulateArgs {
     /// Leave the clocks of runtimes as they are
     #[arg(long, overrides_with = "clocks")]
     pub(crate) no_clocks: bool,
+
+    /// Run the program N times under the model and N times natively, in turns, and compare how often it fails. Its input is
+    /// empty, and its output is shown of the first run that fails, on each side
+    #[arg(long, value_name = "N", conflicts_with = "log", value_parser = repetitions)]
+    pub(crate) repeat: Option<u32>,
 
     /// Write each wait into this file, tab-separated
     #[arg(long, value_name = "FILE")]

@@ -1,10 +1,11 @@
 //! The program under the rule, from its start to its end.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, Permissions};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,89 +15,147 @@ use punctual_preload::page::{self, Logged, Run, Settings, at};
 use punctual_rules::Random;
 use punctual_sim::{Model, Time};
 use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
 
-use super::summary::{Books, summary};
-use super::{CANNOT_RUN, EmulateArgs, Failure, LIBRARY, REFUSED, program};
+use super::books::Books;
+use super::summary::summary;
+use super::{CANNOT_RUN, EmulateArgs, Failure, LIBRARY, REFUSED, program, repeat};
 use crate::say;
 
 /// How many waits the log has room for.
 const LOG_ROOM: u64 = 1_000_000;
 
 pub(super) fn run(args: &EmulateArgs) -> Result<u8, Failure> {
-    let refused = |why: String| Failure::new(REFUSED, why);
-    let Some(library) = LIBRARY else {
-        let why = match cfg!(all(target_os = "linux", target_env = "gnu")) {
-            true => "this build of the command has no library for `emulate`: its build says why",
-            false => "`emulate` needs Linux with glibc",
-        };
-        return Err(refused(why.to_owned()));
-    };
-    let model = Model::parse(&args.model).map_err(refused)?;
-    let run = prepared(args, &model)?;
-    let (name, rest) = args.command.split_first().expect("clap asks for one");
-    let file = program::find(name)?;
-    program::check(&file, &run)?;
-
-    let io = |what: &str| {
-        let what = what.to_owned();
-        move |why: io::Error| Failure::new(REFUSED, format!("cannot write {what}: {why}"))
-    };
-    let folder = tempfile::Builder::new()
-        .prefix("punctual-emulate-")
-        .tempdir();
-    let folder = folder.map_err(io("the library"))?;
-    // A child with another user loads the library too; it has the waits, but nothing is counted of it.
-    let mode = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode));
-    mode(folder.path(), 0o755).map_err(io("the library"))?;
-    let carried = folder.path().join(page::LIBRARY);
-    fs::write(&carried, library).map_err(io("the library"))?;
-    mode(&carried, 0o644).map_err(io("the library"))?;
-    let room = if args.log.is_some() { LOG_ROOM } else { 0 };
-    let path = folder.path().join("page");
-    let words = run.page(room).map_err(refused)?;
-    let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_ne_bytes).collect();
-    let mut shared = fs::File::create_new(&path).map_err(io("the page"))?;
-    shared.write_all(&bytes).map_err(io("the page"))?;
-    let len = 8 * (page::WORDS as u64 + 8 * room);
-    shared.set_len(len).map_err(io("the page"))?;
-    mode(&path, 0o644).map_err(io("the page"))?;
-
-    let mut preload = carried.into_os_string();
-    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
-        preload.push(":");
-        preload.push(others);
+    let model = Model::parse(&args.model).map_err(|why| Failure::new(REFUSED, why))?;
+    let run = prepared(args, &model, args.seed.unwrap_or_else(seed_by_time))?;
+    let stage = Stage::new(args, &run)?;
+    if let Some(turns) = args.repeat {
+        return repeat::run(args, turns, &model, run.seed, &stage);
     }
-    let mut command = Command::new(&file);
-    command
-        .args(rest)
-        .env("LD_PRELOAD", preload)
-        .env(page::VARIABLE, &path);
-    std::os::unix::process::CommandExt::arg0(&mut command, name);
-    let status = watched(&mut command, &file)?;
-
-    let mut bytes = Vec::new();
-    let head = 8 * page::WORDS as u64;
-    let read = fs::File::open(&path).map_err(io("the summary"))?;
-    (&read)
-        .take(head)
-        .read_to_end(&mut bytes)
-        .map_err(io("the summary"))?;
-    let books = Books::of(&bytes);
+    let room = if args.log.is_some() { LOG_ROOM } else { 0 };
+    let (mut command, page) = stage.emulated(&run, room)?;
+    let status = watched(&mut command, &stage.file)?;
+    let books = Books::read(&page).map_err(cannot_write("the summary"))?;
     if let Some(file) = &args.log {
         let count = books.logged.min(LOG_ROOM);
-        log(file, &run, read, count).map_err(io(&format!("the log `{}`", file.display())))?;
+        log(file, &run, &page, count)
+            .map_err(cannot_write(&format!("the log `{}`", file.display())))?;
     }
     if !args.quiet {
-        summary(&model, &run, &books, args.verbose)
+        summary(&model, &books, args.verbose)
             .iter()
             .for_each(|line| say!("{line}"));
+        say!("seed {}", run.seed);
     }
     let signal = status.signal().map(|signal| 128 + signal);
     Ok(status.code().or(signal).map_or(REFUSED, |code| code as u8))
 }
 
-/// The run that the arguments ask for.
-fn prepared(args: &EmulateArgs, model: &Model) -> Result<Run, Failure> {
+/// The failure to write something.
+fn cannot_write(what: &str) -> impl Fn(io::Error) -> Failure {
+    move |why| Failure::new(REFUSED, format!("cannot write {what}: {why}"))
+}
+
+/// The program to start, and the folder of the library.
+pub(super) struct Stage<'a> {
+    name: &'a OsStr,
+    rest: &'a [OsString],
+    /// The file of the program.
+    pub(super) file: PathBuf,
+    folder: TempDir,
+}
+
+impl<'a> Stage<'a> {
+    /// Finds the program, and writes the library.
+    fn new(args: &'a EmulateArgs, run: &Run) -> Result<Self, Failure> {
+        let Some(library) = LIBRARY else {
+            let why = match cfg!(all(target_os = "linux", target_env = "gnu")) {
+                true => {
+                    "this build of the command has no library for `emulate`: its build says why"
+                }
+                false => "`emulate` needs Linux with glibc",
+            };
+            return Err(Failure::new(REFUSED, why));
+        };
+        let (name, rest) = args.command.split_first().expect("clap asks for one");
+        let file = program::find(name)?;
+        program::check(&file, run)?;
+        let folder = tempfile::Builder::new()
+            .prefix("punctual-emulate-")
+            .tempdir();
+        let stage = Self {
+            name,
+            rest,
+            file,
+            folder: folder.map_err(cannot_write("the library"))?,
+        };
+        // A child with another user loads the library too; it has the waits, but nothing is counted of it.
+        let carried = stage.library();
+        mode(stage.folder.path(), 0o755)
+            .and_then(|()| fs::write(&carried, library))
+            .and_then(|()| mode(&carried, 0o644))
+            .map_err(cannot_write("the library"))?;
+        Ok(stage)
+    }
+
+    fn library(&self) -> PathBuf {
+        self.folder.path().join(page::LIBRARY)
+    }
+
+    /// The program as it is.
+    pub(super) fn native(&self) -> Command {
+        let mut command = Command::new(&self.file);
+        std::os::unix::process::CommandExt::arg0(&mut command, self.name);
+        command.args(self.rest);
+        command
+    }
+
+    /// The program under the rule, and its page, which has room for so many waits in the log.
+    pub(super) fn emulated(&self, run: &Run, room: u64) -> Result<(Command, fs::File), Failure> {
+        let path = self.folder.path().join("page");
+        let words = run.page(room).map_err(|why| Failure::new(REFUSED, why))?;
+        let page = write_page(&path, &words, room).map_err(cannot_write("the page"))?;
+        let mut preload = self.library().into_os_string();
+        if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+            preload.push(":");
+            preload.push(others);
+        }
+        let mut command = self.native();
+        command
+            .env("LD_PRELOAD", preload)
+            .env(page::VARIABLE, &path);
+        Ok((command, page))
+    }
+}
+
+fn mode(path: &Path, mode: u32) -> io::Result<()> {
+    fs::set_permissions(path, Permissions::from_mode(mode))
+}
+
+/// Writes a new page in the place of the one before, which what is left of an earlier run may still use.
+fn write_page(path: &Path, words: &[u64], room: u64) -> io::Result<fs::File> {
+    if path.exists() {
+        fs::remove_file(path)?;
+    }
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let mut options = fs::File::options();
+    let mut page = options.read(true).write(true).create_new(true).open(path)?;
+    page.write_all(&bytes)?;
+    page.set_len(8 * (page::WORDS as u64 + 8 * room))?;
+    mode(path, 0o644)?;
+    Ok(page)
+}
+
+/// A seed that is another each time.
+fn seed_by_time() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(1, |since| {
+        since.as_nanos() as u64 ^ u64::from(std::process::id()) << 40
+    })
+}
+
+/// The run that the arguments ask for, with this seed. It begins now.
+pub(super) fn prepared(args: &EmulateArgs, model: &Model, seed: u64) -> Result<Run, Failure> {
     let refused = |why: String| Failure::new(REFUSED, why);
     let name = model.name();
     let Some(rule) = model.rule_as_text() else {
@@ -121,13 +180,6 @@ fn prepared(args: &EmulateArgs, model: &Model) -> Result<Run, Failure> {
             "a request for an interval of zero is refused by Windows".to_owned(),
         ));
     }
-    let by_time = || {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        now.map_or(1, |since| {
-            since.as_nanos() as u64 ^ u64::from(std::process::id()) << 40
-        })
-    };
-    let seed = args.seed.unwrap_or_else(by_time);
     // The ticks of the rule lie anywhere beside those of this computer.
     let phase = Random::new(seed)
         .below(Time::from_ns(1_000_000_000))
@@ -140,6 +192,7 @@ fn prepared(args: &EmulateArgs, model: &Model) -> Result<Run, Failure> {
         origin: now.wrapping_sub(phase),
         seed,
         taken_for: args.taken_for,
+        notes_lines: args.repeat.is_some(),
         clocks: !args.no_clocks,
         time_of_day: time_of_day.wrapping_sub(now),
         settings,
@@ -161,15 +214,21 @@ fn watched(command: &mut Command, file: &Path) -> Result<ExitStatus, Failure> {
         }
     };
     signals::on_ask(pass_on).map_err(|why| Failure::new(REFUSED, why.to_string()))?;
-    let shown = file.display();
-    let fail = |why: io::Error| Failure::new(CANNOT_RUN, format!("cannot run `{shown}`: {why}"));
-    let mut child = command.spawn().map_err(fail)?;
+    let mut child = command.spawn().map_err(cannot_run(file))?;
     PROGRAM.store(child.id() as i32, Ordering::Release);
-    child.wait().map_err(fail)
+    child.wait().map_err(cannot_run(file))
+}
+
+/// The failure to start a program or to wait for it.
+pub(super) fn cannot_run(file: &Path) -> impl Fn(io::Error) -> Failure {
+    move |why| {
+        let shown = file.display();
+        Failure::new(CANNOT_RUN, format!("cannot run `{shown}`: {why}"))
+    }
 }
 
 /// Writes each wait as a line.
-fn log(file: &Path, run: &Run, mut page: fs::File, count: u64) -> io::Result<()> {
+fn log(file: &Path, run: &Run, mut page: &fs::File, count: u64) -> io::Result<()> {
     let mut text = io::BufWriter::new(fs::File::create(file)?);
     let Settings {
         request,

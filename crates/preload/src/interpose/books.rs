@@ -3,10 +3,11 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::process::{self, Page};
-use super::slots;
+use super::{lines, slots};
 use crate::Call;
-use crate::page::{self, Logged, at};
+use crate::page::{self, Kind, Logged, at};
 use crate::runtime::Way;
+use punctual_core::Nanos;
 use punctual_rules::Time;
 
 /// A wait under way. It holds nothing: the thread may be cancelled meanwhile.
@@ -94,7 +95,13 @@ impl Wait {
         }
         let returned = process::now(libc::CLOCK_MONOTONIC);
         self.log(Some(Page::time(returned)), is_timer);
-        let Some(entry) = entry(self.page, self.call, self.due - self.now) else {
+        let here = lines::here();
+        let kind = Kind {
+            call: self.call,
+            asked: Nanos::new(here.map_or(self.due - self.now, |here| here.asked)),
+            line: here.map_or(0, |here| here.line),
+        };
+        let Some(entry) = entry(self.page, kind) else {
             self.page.word(at::OTHERS).fetch_add(1, Relaxed);
             return;
         };
@@ -106,6 +113,7 @@ impl Wait {
             add(3, self.due - self.now);
             add(4, self.end - self.now);
             add(5, returned - self.now);
+            add(6, here.map_or(0, |here| here.asked));
         } else {
             add(2, 1);
         }
@@ -148,9 +156,9 @@ fn without_slack() -> Option<libc::c_int> {
     }
 }
 
-/// Where the books have waits of this call and length.
-fn entry(page: Page, call: Call, asked: u64) -> Option<usize> {
-    let key = page::key(call, asked);
+/// Where the books have waits of this kind.
+fn entry(page: Page, kind: Kind) -> Option<usize> {
+    let key = kind.word();
     let begin = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize;
     (0..16).find_map(|way| {
         let entry = at::BOOKS + 8 * ((begin + way) % page::BOOKS);

@@ -84,12 +84,15 @@ extern "C" fn begin() {
     ORIGIN.store(run.origin, Ordering::Relaxed);
     WORDS.store(words.len(), Ordering::Relaxed);
     PAGE.store(words.as_ptr().cast_mut(), Ordering::Release);
+    let mut clocks = false;
     if let TakenFor::Python(minor) = taken_for {
         words[at::PYTHONS].fetch_or(1 << (minor % 64), Ordering::Relaxed);
-        if run.clocks && python::has_steps(minor) {
-            words[at::CLOCKS_WANTED].fetch_add(1, Ordering::Relaxed);
-            python::prepare(&run);
-        }
+        clocks = run.clocks && python::has_steps(minor);
+        words[at::CLOCKS_WANTED].fetch_add(clocks.into(), Ordering::Relaxed);
+    }
+    let lines = run.notes_lines && matches!(found, Found::Python(_));
+    if clocks || lines {
+        python::prepare(&run, clocks, lines);
     }
 }
 

@@ -1,6 +1,7 @@
 //! `punctual emulate`: a C program, which the test compiles, and CPython under the timer rules of other systems.
 
 mod python;
+mod repeat;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -88,6 +89,7 @@ fn check(model: &str, seed: u64, settings: Settings, log: &Path) -> Vec<Wait> {
         origin: 0,
         seed,
         taken_for: None,
+        notes_lines: false,
         clocks: false,
         time_of_day: 0,
         settings,

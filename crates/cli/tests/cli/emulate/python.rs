@@ -17,15 +17,15 @@ use super::{Wait, check};
 use crate::common::{punctual, stderr, stdout};
 
 /// A CPython of this computer, and its minor version.
-struct Python {
-    program: PathBuf,
+pub(super) struct Python {
+    pub(super) program: PathBuf,
     minor: u8,
 }
 
 impl Python {
     /// That of the name `python3`. `None` if there is none with lines in the table: the test says so and has nothing
     /// to try.
-    fn find() -> Option<Self> {
+    pub(super) fn find() -> Option<Self> {
         let ask = "import sys; print(sys.executable, sys.version_info.minor, sys.implementation.name, sep='\\n')";
         let answer = Command::new("python3").args(["-c", ask]).output();
         let answer = answer.map(|done| stdout(&done)).unwrap_or_default();
@@ -43,7 +43,7 @@ impl Python {
     }
 
     /// Runs code in the folder, with options of `emulate` before the program.
-    fn run(&self, folder: &Path, options: &[&str], code: &str) -> Output {
+    pub(super) fn run(&self, folder: &Path, options: &[&str], code: &str) -> Output {
         fs::write(folder.join("code.py"), code).unwrap();
         emulated(folder, options, &self.program, &["code.py"])
     }
@@ -229,6 +229,7 @@ fn clocks_show_what_the_rule_shows() {
             origin: 0,
             seed: 9,
             taken_for: None,
+            notes_lines: false,
             clocks: true,
             time_of_day: 0,
             settings: Settings {

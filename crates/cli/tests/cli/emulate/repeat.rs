@@ -1,0 +1,227 @@
+//! `punctual emulate --repeat`: the same command under a model and natively, in turns.
+
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use super::python::Python;
+use crate::common::{Running, punctual, stderr, stdout};
+
+/// Repeats a script of the shell. In it `$side` is e under the model and n natively.
+fn repeated(folder: &Path, options: &[&str], script: &str) -> Output {
+    let side =
+        "case $LD_PRELOAD in *libpunctual*) side=e;; *) side=n;; esac; printf $side >> order; ";
+    let mut command = punctual(folder);
+    command.args(["emulate", "windows-11"]).args(options);
+    let script = format!("{side}{script}");
+    command.args(["--", "sh", "-c", &script]).output().unwrap()
+}
+
+#[test]
+fn runs_take_turns_and_the_exit_code_says_on_which_side_they_fail() {
+    for (script, code, words) in [
+        (
+            "exit 0",
+            0,
+            "fails in 0 of 3 runs under windows-11, in 0 of 3 natively",
+        ),
+        (
+            "echo said by $side; [ $side = n ] || exit 7",
+            1,
+            "fails in 3 of 3 runs under windows-11, in 0 of 3 natively",
+        ),
+        (
+            "kill -9 $$",
+            3,
+            "fails in 3 of 3 runs under windows-11, in 3 of 3 natively",
+        ),
+        (
+            "[ $side = e ]",
+            3,
+            "fails in 0 of 3 runs under windows-11, in 3 of 3 natively",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let done = repeated(folder.path(), &["--repeat", "3", "--seed", "7"], script);
+        let said = stderr(&done);
+        assert_eq!(done.status.code(), Some(code), "{script}: {said}");
+        assert!(said.contains(words), "{script}: {said}");
+        let order = fs::read_to_string(folder.path().join("order")).unwrap();
+        assert_eq!(order, "enneen", "{script}");
+        assert_eq!(said.matches(" of 3: ").count(), 3, "{said}");
+        if code == 1 {
+            // The output of the first failing run, once.
+            assert_eq!(stdout(&done), "said by e\n");
+            assert!(
+                said.contains("fails with exit code 7 under windows-11"),
+                "{said}"
+            );
+            assert!(said.contains("`--seed 7` has the ticks"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_repeated_command_has_no_input_and_little_is_said_of_it_on_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = ["--repeat", "1", "-q"];
+    let done = repeated(folder.path(), &options, "! read line");
+    assert_eq!(
+        (done.status.code(), stderr(&done)),
+        (Some(0), String::new())
+    );
+    for (options, code, words) in [
+        (["--repeat", "0", "-q"], 125, "from 1 to 1000000"),
+        (
+            ["--repeat", "2", "--log=waits.tsv"],
+            125,
+            "cannot be used with",
+        ),
+    ] {
+        let done = repeated(folder.path(), &options, "exit 0");
+        assert_eq!(done.status.code(), Some(code), "{done:?}");
+        assert!(stderr(&done).contains(words), "{done:?}");
+    }
+    let mut none = punctual(folder.path());
+    none.args(["emulate", "windows-11", "--repeat", "2", "--", "/no/such"]);
+    assert_eq!(none.output().unwrap().status.code(), Some(127));
+}
+
+/// The group of processes that the command started ends with it, also where it ignores a request.
+#[test]
+fn a_signal_ends_all_processes_of_a_run() {
+    for signal in ["-TERM", "-INT"] {
+        let folder = tempfile::tempdir().unwrap();
+        let script =
+            "trap '' TERM; echo $$ > group; sleep 1000 & mkfifo begun; echo > begun; sleep 1000";
+        let mut command = punctual(folder.path());
+        command.args([
+            "emulate",
+            "windows-11",
+            "--repeat",
+            "9",
+            "--",
+            "sh",
+            "-c",
+            script,
+        ]);
+        let mut running = Running(command.stderr(Stdio::piped()).spawn().unwrap());
+        // A pipe has a reader as soon as it is there.
+        let begun = folder.path().join("begun");
+        while !begun.exists() {
+            std::thread::yield_now();
+        }
+        fs::read(&begun).unwrap();
+        running.send(signal);
+        running.until_it_says("ended early, after 0 whole runs");
+        assert_eq!(running.end().1, Some(3), "{signal}");
+        let group = fs::read_to_string(folder.path().join("group")).unwrap();
+        // They take a moment, and nobody may wait for the last ones.
+        while lives(group.trim()) {
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// Whether a process of a group has not ended.
+fn lives(group: &str) -> bool {
+    let processes = fs::read_dir("/proc")
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut stats = processes.filter_map(|process| fs::read_to_string(process.join("stat")).ok());
+    stats.any(|stat| {
+        let mut fields = stat
+            .rsplit(')')
+            .next()
+            .unwrap_or_default()
+            .split_whitespace();
+        let (state, its_group) = (fields.next(), fields.nth(1));
+        its_group == Some(group) && !matches!(state, Some("Z" | "X"))
+    })
+}
+
+/// Sleeps of several kinds, each of which passes on both sides only if `time.sleep` is as it is without.
+const SLEEPS: &str = "
+import inspect, pickle, signal, subprocess, sys, threading, time
+from time import sleep
+def nap():
+    sleep(0.001)
+thread = threading.Thread(target=nap)
+thread.start()
+thread.join()
+for _ in range(4):
+    time.sleep(0.002)
+for wrong in (), ('a',), (-1,), (1, 2):
+    try:
+        time.sleep(*wrong)
+    except (TypeError, ValueError) as why:
+        assert str(why) in expected, why
+    else:
+        assert False
+assert pickle.loads(pickle.dumps(time.sleep)) is sleep is time.sleep
+assert time.sleep.__name__ == 'sleep' and time.sleep.__module__ == 'time'
+signal.signal(signal.SIGALRM, lambda *_: time.sleep(0.003))
+signal.setitimer(signal.ITIMER_REAL, 0.01)
+time.sleep(0.1)
+subprocess.run([sys.executable, '-c', 'import time; time.sleep(0.004)'], env={}, check=True)
+";
+
+#[test]
+fn the_lines_that_sleep_are_named() {
+    let Some(python) = Python::find() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    // The errors of the interpreter without the library.
+    let errors = "
+import time
+for wrong in (), ('a',), (-1,), (1, 2):
+    try:
+        time.sleep(*wrong)
+    except (TypeError, ValueError) as why:
+        print(repr(str(why)), end=',')
+";
+    let expected = Command::new(&python.program).args(["-c", errors]).output();
+    let expected = format!("expected = [{}]\n", stdout(&expected.unwrap()));
+    // Both where the clocks of the interpreter move in steps and where they do not.
+    for taken_for in ["python-3.12", "python-3.13"] {
+        let options = ["windows-7", "--repeat", "2", "--as", taken_for];
+        let done = python.run(folder.path(), &options, &(expected.clone() + SLEEPS));
+        let said = stderr(&done);
+        assert_eq!(done.status.code(), Some(0), "{done:?}");
+        for (waits, name) in [
+            (2, "time.sleep(0.001) in code.py:6"),
+            (8, "time.sleep(0.002) in code.py:11"),
+            (2, "time.sleep(0.003) in code.py:21"),
+            (2, "time.sleep(0.004) in <string>:1"),
+        ] {
+            let has =
+                |line: &str| line.trim().starts_with(&format!("{waits} ")) && line.ends_with(name);
+            assert!(said.lines().any(has), "{name}: {said}");
+        }
+        assert!(
+            said.contains("differ most: time.sleep(0.002) in code.py:11"),
+            "{said}"
+        );
+    }
+}
+
+/// A command in the group of its terminal, as shells start it, is not ended by itself.
+#[test]
+fn a_run_that_ends_its_own_group_ends_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = punctual(folder.path());
+    let script = "trap '' TERM; kill -TERM 0; exit 5";
+    command.args([
+        "emulate",
+        "windows-11",
+        "--repeat",
+        "1",
+        "-q",
+        "--",
+        "sh",
+        "-c",
+        script,
+    ]);
+    let done = command.process_group(0).output().unwrap();
+    assert_eq!(done.status.code(), Some(3), "{done:?}");
+}
