@@ -8,13 +8,14 @@ use punctual_core::Nanos;
 use punctual_lab::timer_rule;
 use punctual_preload::Call;
 use punctual_preload::page::{self, Kind, at};
+use punctual_record::{EmulatedWaits, visible};
 use punctual_rules::Host;
 use punctual_sim::Time;
 
 /// The books of one or more runs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Books {
-    pub(super) waits: Vec<Waits>,
+    waits: Vec<Waits>,
     pub(super) processes: u64,
     pub(super) unruled: u64,
     pub(super) timers: u64,
@@ -28,81 +29,45 @@ pub(super) struct Books {
     pub(super) clocks: [u64; 2],
 }
 
-/// Waits by one call for one length, from one line of the program where that is known.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Waits {
-    call: Option<Call>,
+/// Waits by one call for about one length, from one line of the program where that is known.
+#[derive(Clone, Debug, PartialEq)]
+struct Waits {
+    call: Call,
     length: Nanos,
-    /// The file of the line, and its number.
-    line: Option<(String, u64)>,
-    pub(super) by_timer: u64,
-    pub(super) by_event: u64,
+    line: Option<String>,
+    by_timer: u64,
+    by_event: u64,
     /// Of those that their timer ended: what they asked for, what the rule made of it, what they took, and what the line
     /// of the program asks for.
     sums: [u64; 4],
 }
 
 impl Waits {
-    fn mean(&self, sum: usize) -> u64 {
-        self.sums[sum] / self.by_timer.max(1)
-    }
-
-    /// The mean length that they asked for, in nanoseconds.
-    pub(super) fn asked(&self) -> u64 {
-        self.mean(0)
-    }
-
-    /// The mean length by the rule, in nanoseconds.
-    pub(super) fn by_rule(&self) -> u64 {
-        self.mean(1)
-    }
-
-    /// The mean length that was measured, in nanoseconds.
-    pub(super) fn took(&self) -> u64 {
-        self.mean(2)
-    }
-
-    /// The length of such a wait on this computer by the rule in force here, without its wake-up.
-    pub(super) fn native(&self) -> Option<u64> {
-        let rule = timer_rule::rule_in_force()?;
-        let mut host = Host::new(&rule.model().description()?, 1);
-        let method = self.call?.method(host.rule().methods());
-        let end = host.end(method, Time::ZERO, Time::from_ns(self.asked()));
-        Some(end.floor_ns())
-    }
-
-    /// How much the rule changes all of them together, in nanoseconds.
-    pub(super) fn difference(&self) -> u64 {
-        let native = self.native().unwrap_or(self.asked());
-        self.by_rule()
-            .abs_diff(native)
-            .saturating_mul(self.by_timer)
-    }
-
-    /// The call, or the line of the program.
-    pub(super) fn name(&self) -> String {
-        let call = self.call.map_or("", Call::name);
-        match (&self.line, self.sums[3]) {
-            (Some((file, number)), _) => {
-                format!("time.sleep({}) in {file}:{number}", self.seconds())
-            }
-            (None, 1..) => format!("time.sleep({}), its line not noted", self.seconds()),
-            (None, 0) => call.to_owned(),
+    fn in_a_run(&self) -> EmulatedWaits {
+        let mean = |sum: u64| sum.checked_div(self.by_timer);
+        let [asked, by_rule, took, line_asked] = self.sums.map(mean);
+        let asked_ns = asked.unwrap_or(self.length.as_ns());
+        EmulatedWaits {
+            call: self.call.name().to_owned(),
+            line: self.line.clone(),
+            line_asked_ns: line_asked.filter(|length| *length > 0),
+            ended_by_timer: self.by_timer,
+            ended_by_event: self.by_event,
+            asked_ns,
+            native_ns: native(self.call, asked_ns),
+            by_rule_ns: by_rule,
+            took_ns: took,
         }
     }
+}
 
-    /// The same, with its length.
-    pub(super) fn name_with_length(&self) -> String {
-        match self.sums[3] {
-            0 => format!("{} of {:.1} ms", self.name(), self.asked() as f64 / 1e6),
-            _ => self.name(),
-        }
-    }
-
-    /// The mean length that the line of the program asks for.
-    fn seconds(&self) -> f64 {
-        self.mean(3) as f64 / 1e9
-    }
+/// The length of such a wait on this computer by the rule in force here, without its wake-up.
+fn native(call: Call, asked: u64) -> Option<u64> {
+    let rule = timer_rule::rule_in_force()?;
+    let mut host = Host::new(&rule.model().description()?, 1);
+    let method = call.method(host.rule().methods());
+    let end = host.end(method, Time::ZERO, Time::from_ns(asked));
+    Some(end.floor_ns())
 }
 
 impl Books {
@@ -131,13 +96,13 @@ impl Books {
                 Ok(file) => file.to_string_lossy().into_owned(),
                 Err(_) => file,
             };
-            Some((file, word(begin + 1)))
+            Some(format!("{}:{}", visible(&file), word(begin + 1)))
         };
         let waits = (0..page::BOOKS).filter_map(|entry| {
             let entry = at::BOOKS + 8 * entry;
             let kind = Kind::of(word(entry))?;
             Some(Waits {
-                call: Some(kind.call),
+                call: kind.call,
                 length: kind.asked,
                 line: line(kind.line),
                 by_timer: word(entry + 1),
@@ -173,9 +138,9 @@ impl Books {
             .sort_by_key(|waits| (Reverse(waits.by_timer), waits.call, waits.length));
     }
 
-    /// The waits that their timer ended.
-    pub(super) fn by_timer(&self) -> impl Iterator<Item = &Waits> {
-        self.waits.iter().filter(|waits| waits.by_timer > 0)
+    /// The waits, most frequent first.
+    pub(super) fn waits(&self) -> Vec<EmulatedWaits> {
+        self.waits.iter().map(Waits::in_a_run).collect()
     }
 
     /// Adds those of another run.
@@ -214,27 +179,7 @@ impl Books {
         self.pythons.sort_unstable();
         self.pythons.dedup();
     }
-
-    /// The waits that the rule changes most, all of a kind together. None of a tenth of the first or less.
-    pub(super) fn that_differ_most(&self) -> Vec<&Waits> {
-        let mut waits: Vec<(u64, &Waits)> = self
-            .by_timer()
-            .map(|waits| (waits.difference(), waits))
-            .collect();
-        waits.sort_by_key(|(difference, _)| Reverse(*difference));
-        let most = waits.first().map_or(0, |(difference, _)| *difference);
-        let listed = waits
-            .iter()
-            .filter(|(difference, _)| *difference > most / 10);
-        listed
-            .take(MOST_DIFFERENT)
-            .map(|(_, waits)| *waits)
-            .collect()
-    }
 }
-
-/// How many of the waits that differ most are named.
-const MOST_DIFFERENT: usize = 3;
 
 #[cfg(test)]
 mod tests {
@@ -276,17 +221,15 @@ mod tests {
     #[test]
     fn a_wait_is_named_by_its_line_and_else_by_its_call() {
         let books = Books::of(&words(b"tests/test_rate.py"));
-        let names: Vec<String> = books.waits.iter().map(Waits::name_with_length).collect();
+        let waits = books.waits();
+        let names: Vec<String> = waits.iter().map(EmulatedWaits::name).collect();
         assert_eq!(
             names,
-            [
-                "time.sleep(0.001) in tests/test_rate.py:41",
-                "poll of 10.0 ms"
-            ]
+            ["time.sleep(0.001) in tests/test_rate.py:41", "poll"]
         );
         let here = std::env::current_dir().unwrap().join("a.py");
         let books = Books::of(&words(here.as_os_str().as_encoded_bytes()));
-        assert!(books.waits[0].name().ends_with(" in a.py:41"));
+        assert!(books.waits()[0].name().ends_with(" in a.py:41"));
     }
 
     #[test]
@@ -295,16 +238,12 @@ mod tests {
         let mut both = one.clone();
         both.add(one.clone());
         both.add(Books::of(&words(b"b.py")));
-        let sleeps: Vec<_> = both
-            .waits
+        let sums = both.waits();
+        let sums = sums
             .iter()
-            .map(|one| (one.by_timer, one.by_event, one.took()))
-            .collect();
-        assert_eq!(
-            sleeps,
-            [(4, 2, 16_000_000), (3, 0, 16_000_000), (2, 1, 16_000_000)]
-        );
-        let most = both.that_differ_most();
-        assert!(most[0].name().ends_with("a.py:41"), "{most:?}");
+            .map(|one| (one.ended_by_timer, one.ended_by_event, one.took_ns));
+        let expected =
+            [(4, 2), (3, 0), (2, 1)].map(|(timer, event)| (timer, event, Some(16_000_000)));
+        assert_eq!(sums.collect::<Vec<_>>(), expected);
     }
 }

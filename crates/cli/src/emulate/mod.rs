@@ -5,6 +5,8 @@ mod books;
 #[cfg(unix)]
 mod program;
 #[cfg(unix)]
+mod record;
+#[cfg(unix)]
 mod repeat;
 #[cfg(unix)]
 mod run;
@@ -153,6 +155,10 @@ pub(crate) struct EmulateArgs {
     /// Write each wait into this file, tab-separated
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
+
+    /// Write the result to a file, as JSON: the waits, the model, the seed, and how the program ended
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
 
     /// No summary
     #[arg(short, long)]

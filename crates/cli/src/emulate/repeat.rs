@@ -1,20 +1,21 @@
 //! The program many times, under the rule and natively in turns.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{self, Seek as _};
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::process::{Command, ExitStatus, Stdio};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
 
 use punctual_os::signals;
-use punctual_preload::page::SLOTS;
+use punctual_preload::page::{Run as Rules, SLOTS};
+use punctual_record::{Emulated, EmulatedRun, EmulatedWaits};
 use punctual_sim::Model;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::books::{Books, Waits};
-use super::run::{Stage, cannot_run, prepared};
+use super::books::Books;
+use super::record::{Output, emulated};
+use super::run::{Stage, cannot_run, cannot_write, ended, prepared};
 use super::summary::{shown, summary};
 use super::{EmulateArgs, Failure, REFUSED};
 use crate::say;
@@ -33,40 +34,13 @@ enum Side {
     Native,
 }
 
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ended {
-    Code(i32),
-    Signal(i32),
-}
-
-impl Ended {
-    fn of(status: ExitStatus) -> Self {
-        let signal = || Self::Signal(status.signal().unwrap_or_default());
-        status.code().map_or_else(signal, Self::Code)
+/// The end of a run in words.
+fn in_words(run: EmulatedRun) -> String {
+    match (run.exit_code, run.signal.unwrap_or_default()) {
+        (Some(0), _) => "passes".to_owned(),
+        (Some(code), _) => format!("fails with exit code {code}"),
+        (None, signal) => format!("is ended by signal {signal}"),
     }
-
-    fn is_failure(self) -> bool {
-        self != Self::Code(0)
-    }
-}
-
-impl fmt::Display for Ended {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Code(0) => f.write_str("passes"),
-            Self::Code(code) => write!(f, "fails with exit code {code}"),
-            Self::Signal(signal) => write!(f, "is ended by signal {signal}"),
-        }
-    }
-}
-
-/// A run that ended by itself.
-#[derive(Clone, Copy, Debug)]
-struct Ran {
-    side: Side,
-    ended: Ended,
-    seed: u64,
 }
 
 /// Runs the program so many times on each side, and says how often it failed; the exit code.
@@ -74,11 +48,12 @@ pub(super) fn run(
     args: &EmulateArgs,
     turns: u32,
     model: &Model,
-    seed: u64,
+    first: &Rules,
     stage: &Stage<'_>,
+    output: Output,
 ) -> Result<u8, Failure> {
     signals::on_ask(|_| end()).map_err(|why| Failure::new(REFUSED, why.to_string()))?;
-    let mut ran = Vec::new();
+    let mut runs: Vec<EmulatedRun> = Vec::new();
     let mut books = Books::default();
     for turn in 0..turns {
         // A first run can leave files behind that make the second one faster.
@@ -87,36 +62,34 @@ pub(super) fn run(
             _ => [Side::Native, Side::Emulated],
         };
         // Each slot of a process has a seed of its own.
-        let seed = seed.wrapping_add(SLOTS as u64 * u64::from(turn));
+        let seed = first.seed.wrapping_add(SLOTS as u64 * u64::from(turn));
         let mut said = Vec::new();
         for side in sides {
-            let ended = match side {
-                Side::Native => once(&mut stage.native(), stage)?,
+            let (ran, place) = match side {
+                Side::Native => (
+                    once(&mut stage.native(), stage, None)?,
+                    "natively".to_owned(),
+                ),
                 Side::Emulated => {
-                    let (mut command, page) = stage.emulated(&prepared(args, model, seed)?, 0)?;
-                    let ended = once(&mut command, stage)?;
-                    let failed =
-                        |why| Failure::new(REFUSED, format!("cannot read the page: {why}"));
-                    if ended.is_some() {
-                        books.add(Books::read(&page).map_err(failed)?);
+                    let rules = prepared(args, model, seed)?;
+                    let (mut command, page) = stage.emulated(&rules, 0)?;
+                    let ran = once(&mut command, stage, Some(seed))?;
+                    if ran.is_some() {
+                        books.add(Books::read(&page).map_err(cannot_write("the summary"))?);
                     }
-                    ended
+                    (ran, format!("under {}", model.name()))
                 }
             };
-            let Some((ended, output)) = ended else { break };
-            let where_it_is = match side {
-                Side::Emulated => format!("under {}", model.name()),
-                Side::Native => "natively".to_owned(),
-            };
-            said.push(format!("{ended} {where_it_is}"));
-            let is_first = !ran
-                .iter()
-                .any(|ran: &Ran| ran.side == side && ran.ended.is_failure());
-            if ended.is_failure() && is_first {
-                say!("the first run that {ended} {where_it_is}; its output:");
-                show(output);
+            let Some((ran, printed)) = ran else { break };
+            let how = format!("{} {place}", in_words(ran));
+            let failed_before =
+                |one: &EmulatedRun| one.is_failure() && one.seed.is_some() == ran.seed.is_some();
+            if ran.is_failure() && !runs.iter().any(failed_before) {
+                say!("the first run that {how}; its output:");
+                show(printed);
             }
-            ran.push(Ran { side, ended, seed });
+            said.push(how);
+            runs.push(ran);
         }
         if is_ended() {
             break;
@@ -125,109 +98,85 @@ pub(super) fn run(
             say!("turn {} of {turns}: {}", turn + 1, said.join(", "));
         }
     }
-    let answer = Answer::of(&ran);
     if is_ended() {
-        say!("ended early, after {} whole runs", ran.len());
+        say!("ended early, after {} whole runs", runs.len());
     }
-    if !args.quiet && !ran.is_empty() {
+    let emulated = emulated(args, first, runs, &books);
+    if !args.quiet && !emulated.runs.is_empty() {
+        let answer = answer(model, &emulated);
+        let summary = summary(model, &books, &emulated, args.verbose);
         answer
-            .lines(model, &books)
             .iter()
+            .chain(&summary)
             .for_each(|line| say!("{line}"));
-        summary(model, &books, args.verbose)
-            .iter()
-            .for_each(|line| say!("{line}"));
-        say!("seed {seed}, and {SLOTS} more for each turn");
+        say!("seed {}, and {SLOTS} more for each turn", first.seed);
     }
-    Ok(if is_ended() {
-        INCONCLUSIVE
-    } else {
-        answer.code()
+    output.write(model, first.seed, &emulated, is_ended())?;
+    Ok(match is_ended() {
+        true => INCONCLUSIVE,
+        false => code(&emulated),
     })
 }
 
-/// The result of all runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Answer {
-    /// How many runs there were under the model and natively, and how many of them failed.
-    emulated: [u64; 2],
-    native: [u64; 2],
-    /// The seed of the first run that failed under the model.
-    failing: Option<u64>,
-}
-
-impl Answer {
-    fn of(ran: &[Ran]) -> Self {
-        let mut answer = Self::default();
-        for one in ran {
-            let counts = match one.side {
-                Side::Emulated => &mut answer.emulated,
-                Side::Native => &mut answer.native,
-            };
-            counts[0] += 1;
-            counts[1] += u64::from(one.ended.is_failure());
-            if one.side == Side::Emulated && one.ended.is_failure() {
-                answer.failing.get_or_insert(one.seed);
-            }
-        }
-        answer
-    }
-
-    const fn code(self) -> u8 {
-        match (self.emulated[1], self.native[1]) {
-            (0, 0) => ALIKE,
-            (_, 0) => FAILS,
-            _ => INCONCLUSIVE,
-        }
-    }
-
-    /// It in words, with the waits that differ most.
-    fn lines(self, model: &Model, books: &Books) -> Vec<String> {
-        let [[runs, failed], [natively, failed_natively]] = [self.emulated, self.native];
-        let (s, name) = (if runs == 1 { "" } else { "s" }, model.name());
-        let most = books.that_differ_most();
-        let names: Vec<String> = most.iter().map(|waits| waits.name_with_length()).collect();
-        let named = match names.is_empty() {
-            true => "no wait differs".to_owned(),
-            false => format!("the waits that differ most: {}", names.join(", ")),
-        };
-        let mut lines = vec![format!(
-            "fails in {failed} of {runs} run{s} under {name}, in {failed_natively} of {natively} natively; {named}"
-        )];
-        lines.extend(most.iter().map(|waits| differing(waits, runs)));
-        if let Some(seed) = self.failing {
-            lines.push(format!(
-                "`--seed {seed}` has the ticks of the first run that failed under {name}"
-            ));
-        }
-        lines
+fn code(emulated: &Emulated) -> u8 {
+    match emulated.counts() {
+        [[_, 0], [_, 0]] => ALIKE,
+        [_, [_, 0]] => FAILS,
+        _ => INCONCLUSIVE,
     }
 }
 
-/// How one kind of waits differs.
-fn differing(waits: &Waits, runs: u64) -> String {
-    format!(
-        "  {}: {} by the rule, about {} here, {:.1} times a run",
-        waits.name_with_length(),
-        shown(waits.by_rule()),
-        waits.native().map_or_else(|| "?".to_owned(), shown),
-        waits.by_timer as f64 / runs.max(1) as f64,
-    )
-}
-
-/// Runs the program to its end, with an input that is empty: how it ended, and its output. `None` if all was ended.
-fn once(command: &mut Command, stage: &Stage<'_>) -> Result<Option<(Ended, File)>, Failure> {
-    let failed = |why: io::Error| {
-        Failure::new(
-            REFUSED,
-            format!("cannot keep the output of the program: {why}"),
-        )
+/// The answer, a line each, with the waits that differ most.
+fn answer(model: &Model, emulated: &Emulated) -> Vec<String> {
+    let [[runs, failed], [natively, failed_natively]] = emulated.counts();
+    let (s, name) = (if runs == 1 { "" } else { "s" }, model.name());
+    let most = emulated.that_differ_most();
+    let names: Vec<String> = most.iter().map(|waits| with_length(waits)).collect();
+    let named = match names.is_empty() {
+        true => "no wait differs".to_owned(),
+        false => format!("the waits that differ most: {}", names.join(", ")),
     };
-    let output = tempfile::tempfile().map_err(failed)?;
+    let mut lines = vec![format!(
+        "fails in {failed} of {runs} run{s} under {name}, in {failed_natively} of {natively} natively; {named}"
+    )];
+    lines.extend(most.iter().map(|waits| {
+        format!(
+            "  {}: {} by the rule, about {} here, {:.1} times a run",
+            with_length(waits),
+            shown(waits.by_rule_ns),
+            shown(waits.native_ns),
+            waits.ended_by_timer as f64 / runs.max(1) as f64,
+        )
+    }));
+    let mut failing = emulated.runs.iter().filter(|run| run.is_failure());
+    if let Some(seed) = failing.find_map(|run| run.seed) {
+        lines.push(format!(
+            "`--seed {seed}` has the ticks of the first run that failed under {name}"
+        ));
+    }
+    lines
+}
+
+/// A kind of waits, with its length.
+fn with_length(waits: &EmulatedWaits) -> String {
+    match waits.line_asked_ns {
+        Some(_) => waits.name(),
+        None => format!("{} of {:.1} ms", waits.name(), waits.asked_ns as f64 / 1e6),
+    }
+}
+
+/// Runs the program to its end, with an input that is empty: the run, and its output. `None` if all was ended.
+fn once(
+    command: &mut Command,
+    stage: &Stage<'_>,
+    seed: Option<u64>,
+) -> Result<Option<(EmulatedRun, File)>, Failure> {
+    let failed = cannot_write("the output of the program");
+    let output = tempfile::tempfile().map_err(&failed)?;
     command
         .stdin(Stdio::null())
-        .stdout(output.try_clone().map_err(failed)?)
-        .stderr(output.try_clone().map_err(failed)?)
+        .stdout(output.try_clone().map_err(&failed)?)
+        .stderr(output.try_clone().map_err(&failed)?)
         // A signal ends all processes of a run, and none that this command belongs to.
         .process_group(0);
     if is_ended() {
@@ -244,7 +193,7 @@ fn once(command: &mut Command, stage: &Stage<'_>) -> Result<Option<(Ended, File)
         return Ok(None);
     }
     GROUP.store(0, Ordering::SeqCst);
-    Ok(Some((Ended::of(status), output)))
+    Ok(Some((ended(seed, status), output)))
 }
 
 /// Copies the output of a run to standard output. A reader that has gone does not matter.
@@ -286,45 +235,61 @@ fn end() {
 mod tests {
     use super::*;
 
-    fn answer(runs: &[(Side, i32)]) -> Answer {
-        let ran = runs.iter().zip(0..).map(|((side, code), seed)| Ran {
-            side: *side,
-            ended: Ended::Code(*code),
+    /// The seed of an emulated run, and the exit code.
+    fn runs(runs: &[(Option<u64>, i32)]) -> Emulated {
+        let run = |&(seed, code)| EmulatedRun {
             seed,
-        });
-        Answer::of(&ran.collect::<Vec<_>>())
+            exit_code: Some(code),
+            signal: None,
+        };
+        Emulated {
+            runs: runs.iter().map(run).collect(),
+            ..Emulated::default()
+        }
     }
 
     #[test]
     fn the_exit_code_says_on_which_side_it_fails() {
-        use Side::{Emulated, Native};
-        for (runs, code) in [
-            (&[(Emulated, 0), (Native, 0)][..], 0),
-            (&[(Emulated, 0), (Native, 0), (Native, 0), (Emulated, 7)], 1),
-            (&[(Emulated, 1), (Native, 1)], 3),
-            (&[(Emulated, 0), (Native, 1)], 3),
+        for (ran, expected) in [
+            (&[(Some(1), 0), (None, 0)][..], 0),
+            (&[(Some(1), 0), (None, 0), (None, 0), (Some(2), 7)], 1),
+            (&[(Some(1), 1), (None, 1)], 3),
+            (&[(Some(1), 0), (None, 1)], 3),
         ] {
-            assert_eq!(answer(runs).code(), code, "{runs:?}");
+            assert_eq!(code(&runs(ran)), expected, "{ran:?}");
         }
-        assert!(Ended::Signal(9).is_failure());
     }
 
     #[test]
-    fn the_answer_counts_failures_on_both_sides() {
-        use Side::{Emulated, Native};
-        let runs = [
-            (Emulated, 0),
-            (Native, 0),
-            (Native, 1),
-            (Emulated, 2),
-            (Emulated, 3),
-        ];
+    fn the_answer_names_failures_waits_and_a_seed() {
+        let mut ran = runs(&[
+            (Some(3), 0),
+            (None, 0),
+            (None, 1),
+            (Some(4), 2),
+            (Some(5), 3),
+        ]);
         let model = Model::parse("windows-11").unwrap();
+        let begin = "fails in 2 of 3 runs under windows-11, in 1 of 2 natively; ";
+        let end = "`--seed 4` has the ticks of the first run that failed under windows-11";
         assert_eq!(
-            answer(&runs).lines(&model, &Books::default()),
+            answer(&model, &ran),
+            [&format!("{begin}no wait differs"), end]
+        );
+        ran.waits.push(EmulatedWaits {
+            call: "poll".to_owned(),
+            ended_by_timer: 6,
+            asked_ns: 1_000_000,
+            native_ns: Some(1_050_000),
+            by_rule_ns: Some(15_600_000),
+            ..EmulatedWaits::default()
+        });
+        assert_eq!(
+            answer(&model, &ran),
             [
-                "fails in 2 of 3 runs under windows-11, in 1 of 2 natively; no wait differs",
-                "`--seed 3` has the ticks of the first run that failed under windows-11",
+                &format!("{begin}the waits that differ most: poll of 1.0 ms"),
+                "  poll of 1.0 ms: 15.600 ms by the rule, about 1.050 ms here, 2.0 times a run",
+                end
             ]
         );
     }

@@ -12,12 +12,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use punctual_os::signals::{self, Ask};
 use punctual_preload::page::{self, Logged, Run, Settings, at};
+use punctual_record::EmulatedRun;
 use punctual_rules::Random;
 use punctual_sim::{Model, Time};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use super::books::Books;
+use super::record::{Output, emulated};
 use super::summary::summary;
 use super::{CANNOT_RUN, EmulateArgs, Failure, LIBRARY, REFUSED, program, repeat};
 use crate::say;
@@ -29,8 +31,9 @@ pub(super) fn run(args: &EmulateArgs) -> Result<u8, Failure> {
     let model = Model::parse(&args.model).map_err(|why| Failure::new(REFUSED, why))?;
     let run = prepared(args, &model, args.seed.unwrap_or_else(seed_by_time))?;
     let stage = Stage::new(args, &run)?;
+    let output = Output::new(args)?;
     if let Some(turns) = args.repeat {
-        return repeat::run(args, turns, &model, run.seed, &stage);
+        return repeat::run(args, turns, &model, &run, &stage, output);
     }
     let room = if args.log.is_some() { LOG_ROOM } else { 0 };
     let (mut command, page) = stage.emulated(&run, room)?;
@@ -41,18 +44,30 @@ pub(super) fn run(args: &EmulateArgs) -> Result<u8, Failure> {
         log(file, &run, &page, count)
             .map_err(cannot_write(&format!("the log `{}`", file.display())))?;
     }
+    let ran = ended(Some(run.seed), status);
+    let emulated = emulated(args, &run, vec![ran], &books);
     if !args.quiet {
-        summary(&model, &books, args.verbose)
+        summary(&model, &books, &emulated, args.verbose)
             .iter()
             .for_each(|line| say!("{line}"));
         say!("seed {}", run.seed);
     }
-    let signal = status.signal().map(|signal| 128 + signal);
-    Ok(status.code().or(signal).map_or(REFUSED, |code| code as u8))
+    output.write(&model, run.seed, &emulated, false)?;
+    let signal = ran.signal.map(|signal| 128 + signal);
+    Ok(ran.exit_code.or(signal).map_or(REFUSED, |code| code as u8))
+}
+
+/// A run of the program that has ended, with its seed if it was emulated.
+pub(super) fn ended(seed: Option<u64>, status: ExitStatus) -> EmulatedRun {
+    EmulatedRun {
+        seed,
+        exit_code: status.code(),
+        signal: status.signal(),
+    }
 }
 
 /// The failure to write something.
-fn cannot_write(what: &str) -> impl Fn(io::Error) -> Failure {
+pub(super) fn cannot_write(what: &str) -> impl Fn(io::Error) -> Failure {
     move |why| Failure::new(REFUSED, format!("cannot write {what}: {why}"))
 }
 

@@ -1,23 +1,31 @@
 //! The summary of runs: their waits, and the limits of the emulation.
 
 use punctual_preload::runtime::{Instead, Line, cpython};
+use punctual_record::{Emulated, EmulatedWaits};
 use punctual_sim::Model;
 
-use super::books::{Books, Waits};
+use super::books::Books;
 
 /// How many calls and lengths are listed.
 const LISTED: usize = 12;
 
 /// The summary, a line each.
-pub(super) fn summary(model: &Model, books: &Books, is_verbose: bool) -> Vec<String> {
+pub(super) fn summary(
+    model: &Model,
+    books: &Books,
+    emulated: &Emulated,
+    is_verbose: bool,
+) -> Vec<String> {
     let mut lines = vec![format!(
         "emulated {} in {}: {}",
         model.name(),
         counted(books.processes, "process", "processes"),
         model.rule_in_words()
     )];
-    lines.extend(table(books));
-    let by_event: u64 = books.waits.iter().map(|waits| waits.by_event).sum();
+    lines.extend(table(&emulated.waits));
+    let by_event: u64 = (emulated.waits.iter())
+        .map(|waits| waits.ended_by_event)
+        .sum();
     if by_event > 0 {
         lines.push(format!(
             "{} ended by an event or a signal, as without the rule",
@@ -25,13 +33,32 @@ pub(super) fn summary(model: &Model, books: &Books, is_verbose: bool) -> Vec<Str
         ));
     }
     lines.extend(of_runtimes(model, books, is_verbose));
-    let clocks = match books.clocks {
-        [_, 0] => "the clocks",
-        _ => "other clocks",
+    lines.extend(emulated.limits.iter().cloned());
+    lines.extend(punctual_lab::evidence(std::slice::from_ref(model)));
+    lines
+}
+
+/// The limits of emulated runs, a line each.
+pub(super) fn limits(books: &Books) -> Vec<String> {
+    let [wanted, replaced] = books.clocks;
+    let clocks = if replaced == 0 {
+        "the clocks"
+    } else {
+        "other clocks"
     };
-    lines.push(format!(
+    let mut lines = vec![format!(
         "not emulated: the scheduling and {clocks} of that system, and timers of one thread that meet those of another"
-    ));
+    )];
+    if wanted > replaced {
+        lines.push(format!(
+            "not emulated: the clocks of {} that could not be replaced",
+            counted(
+                wanted - replaced,
+                "process of CPython",
+                "processes of CPython"
+            )
+        ));
+    }
     let left_out = [
         (books.timers, "settings of timers of file descriptors"),
         (
@@ -60,7 +87,6 @@ pub(super) fn summary(model: &Model, books: &Books, is_verbose: bool) -> Vec<Str
     if books.processes == 0 && books.runtimes.is_empty() {
         lines.push("no process loaded the library: nothing was emulated".to_owned());
     }
-    lines.extend(punctual_lab::evidence(std::slice::from_ref(model)));
     lines
 }
 
@@ -115,21 +141,11 @@ fn of_runtimes(model: &Model, books: &Books, is_verbose: bool) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let [wanted, replaced] = books.clocks;
+    let [_, replaced] = books.clocks;
     if replaced > 0 {
         lines.push(format!(
             "time.time and time.monotonic moved in the steps of Windows in {}",
             counted(replaced, "process of CPython", "processes of CPython")
-        ));
-    }
-    if wanted > replaced {
-        lines.push(format!(
-            "not emulated: the clocks of {} that could not be replaced",
-            counted(
-                wanted - replaced,
-                "process of CPython",
-                "processes of CPython"
-            )
         ));
     }
     lines
@@ -140,13 +156,14 @@ fn counted(count: u64, one: &str, many: &str) -> String {
 }
 
 /// A length in milliseconds.
-pub(super) fn shown(ns: u64) -> String {
-    format!("{:.3} ms", ns as f64 / 1e6)
+pub(super) fn shown(ns: Option<u64>) -> String {
+    ns.map_or_else(|| "?".to_owned(), |ns| format!("{:.3} ms", ns as f64 / 1e6))
 }
 
 /// The waits that their timer ended, most frequent first.
-fn table(books: &Books) -> Vec<String> {
-    let by_timer: Vec<&Waits> = books.by_timer().collect();
+fn table(waits: &[EmulatedWaits]) -> Vec<String> {
+    let by_timer: Vec<&EmulatedWaits> =
+        (waits.iter().filter(|waits| waits.ended_by_timer > 0)).collect();
     let Some((listed, more)) = by_timer.split_at_checked(LISTED.min(by_timer.len())) else {
         return vec![];
     };
@@ -164,16 +181,16 @@ fn table(books: &Books) -> Vec<String> {
     let mut lines = vec![row(head.map(str::to_owned))];
     lines.extend(listed.iter().map(|waits| {
         row([
-            waits.by_timer.to_string(),
-            shown(waits.asked()),
-            waits.native().map_or_else(|| "?".to_owned(), shown),
-            shown(waits.by_rule()),
-            shown(waits.took()),
+            waits.ended_by_timer.to_string(),
+            shown(Some(waits.asked_ns)),
+            shown(waits.native_ns),
+            shown(waits.by_rule_ns),
+            shown(waits.took_ns),
             waits.name(),
         ])
     }));
     if !more.is_empty() {
-        let waits: u64 = more.iter().map(|waits| waits.by_timer).sum();
+        let waits: u64 = more.iter().map(|waits| waits.ended_by_timer).sum();
         lines.push(format!("and {waits} waits of {} other kinds", more.len()));
     }
     lines

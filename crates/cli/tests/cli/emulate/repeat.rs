@@ -6,7 +6,97 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use super::python::Python;
-use crate::common::{Running, punctual, stderr, stdout};
+use crate::common::{Running, punctual, run, stderr, stdout};
+use crate::schema;
+
+/// The Run of both sides, and what reads it.
+#[test]
+fn the_result_is_kept_and_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = ["--repeat", "2", "--seed", "5", "-q", "--json", "run.json"];
+    let script = "sleep 0.002; [ $side = n ] || kill -6 $$";
+    let done = repeated(folder.path(), &options, script);
+    assert_eq!(done.status.code(), Some(1), "{done:?}");
+    let kept = schema::read_file(folder.path().join("run.json"));
+    let emulated = kept.beside.emulated.unwrap();
+    assert_eq!(emulated.counts(), [[2, 2], [2, 0]]);
+    let ran: Vec<_> = (emulated.runs.iter())
+        .map(|run| (run.seed, run.exit_code, run.signal))
+        .collect();
+    let native = (None, Some(0), None);
+    assert_eq!(
+        ran,
+        [
+            (Some(5), None, Some(6)),
+            native,
+            native,
+            (Some(69), None, Some(6))
+        ]
+    );
+    assert_eq!(emulated.command[..2], ["sh", "-c"]);
+    assert_eq!(
+        (kept.beside.seed, kept.beside.models[0].name.as_str()),
+        (Some(5), "windows-11")
+    );
+    assert!(kept.command.contains("emulate windows-11") && !kept.machine.evidence.is_empty());
+    let sleep = &emulated.waits[0];
+    assert!(
+        sleep.call.ends_with("nanosleep") && sleep.ended_by_timer == 2,
+        "{sleep:?}"
+    );
+    assert_eq!((sleep.asked_ns, &sleep.line), (2_000_000, &None));
+    assert!(sleep.took_ns >= sleep.by_rule_ns, "{sleep:?}");
+
+    let done = run(folder.path(), "report run.json --output page.html");
+    assert!(done.status.success(), "{done:?}");
+    let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
+    for words in [
+        "failed in 2 of 2 runs under windows-11, and in 0 of 2 natively",
+        "nanosleep",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    for command in ["compare run.json", "compare run.json run.json"] {
+        let done = run(folder.path(), command);
+        assert_eq!(done.status.code(), Some(2), "{done:?}");
+        assert!(
+            stderr(&done).contains("`punctual report` shows them"),
+            "{done:?}"
+        );
+    }
+}
+
+#[test]
+fn one_run_is_kept_too_and_never_where_the_program_prints() {
+    let folder = tempfile::tempdir().unwrap();
+    let emulate = |options: &str| {
+        run(
+            folder.path(),
+            &format!("emulate windows-10-1909 --request 1ms {options}"),
+        )
+    };
+    let done = emulate("--seed 3 --json run.json -- sh -c 'exit 9'");
+    assert_eq!(done.status.code(), Some(9), "{done:?}");
+    let kept = schema::read_file(folder.path().join("run.json")).beside;
+    let emulated = kept.emulated.unwrap();
+    assert_eq!(
+        (emulated.runs[0].seed, emulated.runs[0].exit_code),
+        (Some(3), Some(9))
+    );
+    assert_eq!(emulated.settings.request_ns, Some(1_000_000));
+    assert!(emulated.limits[0].contains("not emulated"), "{emulated:?}");
+    let done = run(folder.path(), "report run.json --output -");
+    assert!(stdout(&done).contains("ended with exit code 9"), "{done:?}");
+    for (json, words) in [
+        ("-", "name a file for `--json`"),
+        ("no/such.json", "cannot write no/such.json"),
+    ] {
+        let done = emulate(&format!("--json {json} -- touch begun"));
+        assert_eq!(done.status.code(), Some(125), "{done:?}");
+        assert!(stderr(&done).contains(words), "{done:?}");
+        assert!(!folder.path().join("begun").exists());
+    }
+}
 
 /// Repeats a script of the shell. In it `$side` is e under the model and n natively.
 fn repeated(folder: &Path, options: &[&str], script: &str) -> Output {
