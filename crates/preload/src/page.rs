@@ -8,7 +8,7 @@ use punctual_rules::setting::{Power, Priority};
 use punctual_rules::{Description, Host, Setting, Time};
 
 use crate::Call;
-use crate::runtime::{self, TakenFor, Way, cpython};
+use crate::runtime::{self, TakenFor, Way};
 
 /// The variable of the environment that names the file of the page.
 pub const VARIABLE: &str = "PUNCTUAL_EMULATE";
@@ -66,6 +66,8 @@ pub mod at {
     pub const TIME_OF_DAY: usize = 149;
     /// A bit for each minor version of CPython that was emulated.
     pub const PYTHONS: usize = 150;
+    /// A bit for each minor version of Rust 1 that was emulated, in two words.
+    pub const RUSTS: usize = 153;
     /// How many processes of CPython had clocks to replace, and in how many they were replaced.
     pub const CLOCKS_WANTED: usize = 151;
     /// See there.
@@ -219,16 +221,28 @@ impl Run {
     /// Decides which port a process is emulated as. `None` if it cannot be emulated: its runtime has no
     /// lines in a table, and the user does not say what to take it for.
     pub fn taken_for(&self, found: Found) -> Option<TakenFor> {
-        let (first, last) = cpython::VERSIONS;
-        match (found, self.taken_for) {
-            (Found::Plain, _) => Some(TakenFor::Plain),
-            (_, Some(taken_for)) => Some(taken_for),
-            (Found::Python(minor), None) if (first..=last).contains(&minor) => {
-                Some(TakenFor::Python(minor))
-            }
+        let known = match found {
+            Found::Plain => return Some(TakenFor::Plain),
+            Found::Python(minor) => Some(TakenFor::Python(minor)),
+            Found::Rust(minor) => Some(TakenFor::Rust(minor)),
+            Found::Other => None,
+        };
+        match (known, self.taken_for) {
+            // A Python program can start one of Rust, and is started by one.
+            (Some(TakenFor::Python(_)), Some(TakenFor::Rust(_)))
+            | (Some(TakenFor::Rust(_)), Some(TakenFor::Python(_))) => {}
+            (_, Some(taken_for)) => return Some(taken_for),
+            _ => {}
+        }
+        let has_lines = |known: &TakenFor| {
+            let runtime = known.runtime();
+            runtime.is_some_and(|(runtime, minor)| runtime.has(minor))
+        };
+        match known.filter(has_lines) {
+            Some(known) => Some(known),
             // Each call is itself there.
-            _ if self.rule.starts_with("linux") => Some(TakenFor::Plain),
-            _ => None,
+            None if self.rule.starts_with("linux") => Some(TakenFor::Plain),
+            None => None,
         }
     }
 
@@ -284,6 +298,8 @@ pub enum Found {
     Plain,
     /// CPython 3 of this minor version.
     Python(u8),
+    /// Rust 1 of this minor version.
+    Rust(u8),
     /// Another runtime, or CPython of an unknown version.
     Other,
 }
@@ -443,6 +459,14 @@ mod tests {
         assert_eq!(run.taken_for(Found::Plain), Some(TakenFor::Plain));
         run.taken_for = Some(TakenFor::Plain);
         assert_eq!(run.taken_for(Found::Python(9)), Some(TakenFor::Plain));
+        run.taken_for = None;
+        assert_eq!(run.taken_for(Found::Rust(75)), Some(TakenFor::Rust(75)));
+        assert_eq!(run.taken_for(Found::Rust(62)), None);
+        run.taken_for = Some(TakenFor::Rust(80));
+        assert_eq!(run.taken_for(Found::Rust(75)), Some(TakenFor::Rust(80)));
+        assert_eq!(run.taken_for(Found::Other), Some(TakenFor::Rust(80)));
+        // A runtime stays itself where the user states another.
+        assert_eq!(run.taken_for(Found::Python(9)), Some(TakenFor::Python(9)));
         (run.taken_for, run.rule) = (None, "linux".to_owned());
         assert_eq!(run.taken_for(Found::Other), Some(TakenFor::Plain));
     }
@@ -480,7 +504,7 @@ mod tests {
                 call: Call::Futex,
                 way: Way {
                     method: punctual_core::Method::WaitForSingleObject,
-                    again: true,
+                    again: runtime::Again::UntilOver,
                 },
                 called: 1,
                 asked: 2,

@@ -8,6 +8,7 @@ use punctual_core::Nanos;
 use punctual_lab::timer_rule;
 use punctual_preload::Call;
 use punctual_preload::page::{self, Kind, at};
+use punctual_preload::runtime::TakenFor;
 use punctual_record::{EmulatedWaits, visible};
 use punctual_rules::Host;
 use punctual_sim::Time;
@@ -23,8 +24,8 @@ pub(super) struct Books {
     pub(super) unlogged: u64,
     pub(super) logged: u64,
     pub(super) runtimes: Vec<String>,
-    /// The minor versions of CPython.
-    pub(super) pythons: Vec<u8>,
+    /// The ports as which processes of runtimes were emulated.
+    pub(super) ports: Vec<TakenFor>,
     /// In how many processes there were clocks to replace, and in how many they were replaced.
     pub(super) clocks: [u64; 2],
 }
@@ -114,6 +115,10 @@ impl Books {
             let begin = at::RUNTIMES + 4 * place;
             text(begin..begin + 4)
         });
+        let bits = |at: usize| (0..64_u8).filter(move |bit| word(at) >> bit & 1 == 1);
+        let pythons = bits(at::PYTHONS).map(TakenFor::Python);
+        let rusts = bits(at::RUSTS).chain(bits(at::RUSTS + 1).map(|bit| bit + 64));
+        let rusts = rusts.map(TakenFor::Rust);
         let mut books = Self {
             waits: waits.collect(),
             processes: word(at::PROCESSES),
@@ -122,9 +127,7 @@ impl Books {
             others: word(at::OTHERS),
             unlogged: word(at::UNLOGGED),
             logged: word(at::LOGGED),
-            pythons: (0..64)
-                .filter(|minor| word(at::PYTHONS) >> minor & 1 == 1)
-                .collect(),
+            ports: pythons.chain(rusts).collect(),
             clocks: [word(at::CLOCKS_WANTED), word(at::CLOCKS_REPLACED)],
             runtimes: names.filter(|name| !name.is_empty()).collect(),
         };
@@ -175,9 +178,9 @@ impl Books {
         self.runtimes.extend(other.runtimes);
         self.runtimes.sort();
         self.runtimes.dedup();
-        self.pythons.extend(other.pythons);
-        self.pythons.sort_unstable();
-        self.pythons.dedup();
+        self.ports.extend(other.ports);
+        self.ports.sort_unstable();
+        self.ports.dedup();
     }
 }
 

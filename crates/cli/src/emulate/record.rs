@@ -5,7 +5,6 @@ use std::path::Path;
 use anyhow::bail;
 use punctual_lab::scenario;
 use punctual_preload::page::{Run as Rules, Settings};
-use punctual_preload::runtime::TakenFor;
 use punctual_record::{Emulated, EmulatedRun, EmulatedSettings, Findings, Run};
 use punctual_sim::Model;
 
@@ -84,7 +83,7 @@ pub(super) fn emulated(
         priority,
     } = rules.settings;
     let words = args.command.iter();
-    let pythons = books.pythons.iter();
+    let ports = books.ports.iter();
     Emulated {
         command: words
             .map(|word| word.to_string_lossy().into_owned())
@@ -99,9 +98,7 @@ pub(super) fn emulated(
         },
         runs,
         processes: books.processes,
-        runtimes: pythons
-            .map(|minor| TakenFor::Python(*minor).to_string())
-            .collect(),
+        runtimes: ports.map(ToString::to_string).collect(),
         clocks_replaced: books.clocks[1],
         waits: books.waits(),
         limits: limits(books),

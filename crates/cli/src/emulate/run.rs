@@ -296,7 +296,7 @@ fn log(file: &Path, run: &Run, mut page: &fs::File, count: u64) -> io::Result<()
             wait.slot,
             wait.call.name(),
             wait.way.method,
-            u8::from(wait.way.again),
+            wait.way.again.number(),
             wait.called,
             wait.asked,
             wait.end.as_thirds().div_ceil(3),

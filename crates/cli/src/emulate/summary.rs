@@ -1,6 +1,6 @@
 //! The summary of runs: their waits, and the limits of the emulation.
 
-use punctual_preload::runtime::{Instead, Line, cpython};
+use punctual_preload::runtime::{Instead, Line};
 use punctual_record::{Emulated, EmulatedWaits};
 use punctual_sim::Model;
 
@@ -90,56 +90,37 @@ pub(super) fn limits(books: &Books) -> Vec<String> {
     lines
 }
 
-/// The lines about CPython.
+/// The lines about runtimes.
 fn of_runtimes(model: &Model, books: &Books, is_verbose: bool) -> Vec<String> {
     let rule = model.build_rule();
-    let instead = |line: &Line| line.instead(rule.methods());
-    if !cpython::LINES.iter().any(|line| instead(line).is_some()) {
-        return vec![];
-    }
     let mut lines = vec![];
-    for &minor in &books.pythons {
-        let text = match is_verbose {
-            true => format!("CPython 3.{minor}: its waits there, and where its code has them"),
-            false => format!(
-                "CPython 3.{minor}: its waits are those of its port to that system (-v lists them)"
-            ),
-        };
-        lines.push(text);
-        let of_version = cpython::LINES.iter().filter(|line| line.has(minor));
-        for line in of_version.filter(|_| is_verbose) {
-            let Some(Instead { call, again, .. }) = instead(line) else {
-                continue;
-            };
-            let here: Vec<&str> = line.here.iter().map(|call| call.name()).collect();
-            let again = if again {
-                ", again until its time is over"
-            } else {
-                ""
-            };
+    for (runtime, minor) in books.ports.iter().filter_map(|port| port.runtime()) {
+        let of_version = runtime.lines.iter().filter(|line| line.has(minor));
+        let ported: Vec<String> = of_version
+            .filter_map(|line| Some(ported(line, line.instead(rule.methods())?)))
+            .collect();
+        // Each call is itself on that system.
+        if ported.is_empty() {
+            continue;
+        }
+        let name = format!("{}.{minor}", runtime.name);
+        if !is_verbose {
             lines.push(format!(
-                "  {} (here {}): {call}{again} [{}]",
-                line.what,
-                here.join(" or "),
-                line.source
+                "{name}: its waits are those of its port to that system (-v lists them)"
             ));
+            lines.push(format!(
+                "cannot be told apart below the program: {}",
+                runtime.alike_in_short
+            ));
+            continue;
         }
-        if is_verbose {
-            lines.push("  it requests no timer interval by itself".to_owned());
-        }
-    }
-    if !books.pythons.is_empty() && is_verbose {
-        lines.extend(
-            cpython::ALIKE
-                .iter()
-                .map(|alike| format!("cannot be told apart: {alike}")),
-        );
-    } else if !books.pythons.is_empty() {
-        lines.push(
-            "cannot be told apart below the interpreter: waits of subprocess and time.sleep, of asyncio and other \
-             selectors"
-                .to_owned(),
-        );
+        lines.push(format!(
+            "{name}: its waits there, and where its code has them"
+        ));
+        lines.extend(ported);
+        lines.push(format!("  {}", runtime.requests));
+        let alike = runtime.alike.iter();
+        lines.extend(alike.map(|alike| format!("cannot be told apart: {alike}")));
     }
     let [_, replaced] = books.clocks;
     if replaced > 0 {
@@ -149,6 +130,18 @@ fn of_runtimes(model: &Model, books: &Books, is_verbose: bool) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// A line of the table of a runtime in words.
+fn ported(line: &Line, Instead { call, again, .. }: Instead) -> String {
+    let here: Vec<&str> = line.here.iter().map(|call| call.name()).collect();
+    format!(
+        "  {} (here {}): {call}{} [{}]",
+        line.what,
+        here.join(" or "),
+        again.in_words(),
+        line.source
+    )
 }
 
 fn counted(count: u64, one: &str, many: &str) -> String {

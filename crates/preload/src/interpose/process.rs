@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use super::{python, real, slots};
 use crate::page::{self, Found, Run, at};
 use crate::runtime::TakenFor;
+use crate::runtime::rust::{self, InFile};
 
 /// The words of the page; null in a process that is not emulated.
 static PAGE: AtomicPtr<AtomicU64> = AtomicPtr::new(null_mut());
@@ -73,7 +74,11 @@ extern "C" fn begin() {
     };
     let mut name = [0; 32];
     let by_name = found_by_name(&mut name);
-    let found = python::version().map_or(by_name, Found::Python);
+    let found = match (python::version(), by_name) {
+        (Some(minor), _) => Found::Python(minor),
+        (None, Found::Plain) => found_in_file(),
+        (None, by_name) => by_name,
+    };
     let Some(taken_for) = run.taken_for(found) else {
         return note_runtime(words, &name);
     };
@@ -84,6 +89,10 @@ extern "C" fn begin() {
     ORIGIN.store(run.origin, Ordering::Relaxed);
     WORDS.store(words.len(), Ordering::Relaxed);
     PAGE.store(words.as_ptr().cast_mut(), Ordering::Release);
+    if let TakenFor::Rust(minor) = taken_for {
+        let word = at::RUSTS + usize::from(minor / 64) % 2;
+        words[word].fetch_or(1 << (minor % 64), Ordering::Relaxed);
+    }
     let mut clocks = false;
     if let TakenFor::Python(minor) = taken_for {
         words[at::PYTHONS].fetch_or(1 << (minor % 64), Ordering::Relaxed);
@@ -157,6 +166,31 @@ fn found_by_name(name: &mut [u8; 32]) -> Found {
     let kept = last.len().min(31);
     name[..kept].copy_from_slice(&last[..kept]);
     Found::by_name(last)
+}
+
+/// Finds the runtime of this program by its file.
+fn found_in_file() -> Found {
+    // SAFETY: the mapping is private and is not used after it has gone. A program that is running is not written to.
+    unsafe {
+        let file = libc::open(c"/proc/self/exe".as_ptr(), libc::O_CLOEXEC | libc::O_RDONLY);
+        if file < 0 {
+            return Found::Plain;
+        }
+        let len = usize::try_from(libc::lseek(file, 0, libc::SEEK_END)).unwrap_or(0);
+        let mapped = libc::mmap(null_mut(), len, libc::PROT_READ, libc::MAP_PRIVATE, file, 0);
+        libc::close(file);
+        if mapped == libc::MAP_FAILED {
+            return Found::Plain;
+        }
+        let bytes = std::slice::from_raw_parts(mapped.cast::<u8>().cast_const(), len);
+        let found = match rust::in_file(bytes) {
+            InFile::None => Found::Plain,
+            InFile::Version(minor) => Found::Rust(minor),
+            InFile::Unknown => Found::Other,
+        };
+        libc::munmap(mapped, len);
+        found
+    }
 }
 
 /// Notes the name of a runtime once.

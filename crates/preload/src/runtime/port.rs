@@ -3,7 +3,7 @@
 use punctual_core::Method;
 use punctual_rules::{Host, Time};
 
-use super::{TakenFor, cpython};
+use super::{Again, TakenFor};
 use crate::Call;
 
 /// How a call of a process waits under the rule.
@@ -11,8 +11,8 @@ use crate::Call;
 pub struct Way {
     /// The call that the rule knows.
     pub method: Method,
-    /// Whether the port waits again until the whole length is over.
-    pub again: bool,
+    /// Whether the port waits again.
+    pub again: Again,
 }
 
 /// The way of each call of a process.
@@ -27,18 +27,23 @@ impl Port {
             let call = Call::ALL[number];
             let plain = Way {
                 method: call.method(methods),
-                again: false,
+                again: Again::Never,
             };
-            let TakenFor::Python(minor) = taken_for else {
+            let Some((runtime, minor)) = taken_for.runtime() else {
                 return plain;
             };
-            let mut lines = cpython::LINES.iter();
+            let mut lines = runtime.lines.iter();
             let line = lines.find(|line| line.has(minor) && line.here.contains(&call));
             let instead = line.and_then(|line| line.instead(methods));
             let found = instead.and_then(|instead| {
                 let mut known = instead.methods.iter().copied();
                 let method = known.find(|method| methods.contains(method))?;
-                let again = instead.again;
+                // Only a plain `Sleep` is followed by another.
+                let again = match (instead.again, method) {
+                    (Again::OneMillisecond, Method::WindowsSleep) => Again::OneMillisecond,
+                    (Again::OneMillisecond, _) => Again::Never,
+                    (again, _) => again,
+                };
                 Some(Way { method, again })
             });
             found.unwrap_or(plain)
@@ -55,14 +60,15 @@ const MS: u64 = 1_000_000;
 
 impl Way {
     /// The end of a wait that begins at `called` and asks for a length, both in nanoseconds.
-    ///
-    /// A port that waits again asks for the whole milliseconds of what is left, and spins for the rest
-    /// (CPython, `EnterNonRecursiveMutex`).
     pub fn end(self, host: &mut Host, called: u64, asked: u64) -> Time {
         let now = Time::from_ns(called);
         let mut end = host.end(self.method, now, now + Time::from_ns(asked));
-        if !self.again {
-            return end;
+        match self.again {
+            Again::UntilOver => {}
+            Again::OneMillisecond if end < now + Time::from_ns(asked) => {
+                return host.end(self.method, end, end + Time::from_ns(MS));
+            }
+            _ => return end,
         }
         let due = Time::from_ns(called.saturating_add(asked.next_multiple_of(MS)));
         while end < due {
@@ -79,7 +85,7 @@ impl Way {
     pub fn word(self) -> u64 {
         let mut all = Method::ALL.iter();
         let number = all.position(|method| *method == self.method);
-        number.unwrap_or_default() as u64 | u64::from(self.again) << 16
+        number.unwrap_or_default() as u64 | self.again.number() << 16
     }
 
     /// Reads such a number.
@@ -87,7 +93,7 @@ impl Way {
         let method = Method::ALL.get(usize::try_from(word & 0xffff).ok()?)?;
         Some(Self {
             method: *method,
-            again: word >> 16 == 1,
+            again: Again::of(word >> 16)?,
         })
     }
 }
@@ -96,6 +102,7 @@ impl Way {
 mod tests {
     use punctual_rules::Description;
 
+    use super::super::{cpython, rust};
     use super::*;
 
     fn host(text: &str) -> Host {
@@ -132,17 +139,24 @@ mod tests {
         assert_eq!(plain.way(Call::ClockNanosleep).method, Method::WindowsSleep);
         let python = Port::new(TakenFor::Python(11), &windows);
         assert_eq!(python.way(Call::Usleep), plain.way(Call::Usleep));
-        assert!(python.way(Call::SemClockwait).again);
+        assert_eq!(python.way(Call::SemClockwait).again, Again::UntilOver);
     }
 
     #[test]
     fn each_call_has_one_line_in_each_version() {
-        let (first, last) = cpython::VERSIONS;
-        for minor in first..=last {
-            for call in Call::ALL {
-                let lines = cpython::LINES.iter();
-                let lines = lines.filter(|line| line.has(minor) && line.here.contains(call));
-                assert!(lines.count() <= 1, "3.{minor} {}", call.name());
+        for runtime in [cpython::RUNTIME, rust::RUNTIME] {
+            let (first, last) = runtime.versions;
+            for minor in first..=last {
+                for call in Call::ALL {
+                    let lines = runtime.lines.iter();
+                    let lines = lines.filter(|line| line.has(minor) && line.here.contains(call));
+                    assert!(
+                        lines.count() <= 1,
+                        "{}.{minor} {}",
+                        runtime.name,
+                        call.name()
+                    );
+                }
             }
         }
     }
@@ -157,6 +171,11 @@ mod tests {
         let called = 31_000_000;
         let asked = 16_000_000;
         let end = |again| {
+            let again = if again {
+                Again::UntilOver
+            } else {
+                Again::Never
+            };
             way(again)
                 .end(&mut host(WINDOWS_8), called, asked)
                 .floor_ns()
@@ -164,14 +183,49 @@ mod tests {
         assert_eq!(end(false), 46_875_000);
         // 0.125 ms are left: less than a millisecond is spun.
         assert_eq!(end(true), 47_000_000);
-        let end = way(true).end(&mut host(WINDOWS_8), called, 18_000_000);
+        let end = way(Again::UntilOver).end(&mut host(WINDOWS_8), called, 18_000_000);
         assert_eq!(end.floor_ns(), 62_500_000);
+    }
+
+    #[test]
+    fn a_sleep_of_rust_that_is_too_short_is_followed_by_another() {
+        let early = |again| {
+            let way = Way {
+                method: Method::WindowsSleep,
+                again,
+            };
+            way.end(&mut host(WINDOWS_8), 31_000_000, 16_000_000)
+                .floor_ns()
+        };
+        assert_eq!(early(Again::Never), 46_875_000);
+        assert_eq!(early(Again::OneMillisecond), 62_500_000);
+        let windows = [
+            Method::WindowsSleep,
+            Method::ConditionVariable,
+            Method::HighResolutionTimer,
+        ];
+        let sleep = |minor, methods: &[Method]| {
+            let way = Port::new(TakenFor::Rust(minor), methods).way(Call::Nanosleep);
+            (way.method, way.again)
+        };
+        let plain = (Method::WindowsSleep, Again::Never);
+        let exact = (Method::HighResolutionTimer, Again::Never);
+        assert_eq!(sleep(74, &windows), plain);
+        assert_eq!([75, 94, 96].map(|minor| sleep(minor, &windows)), [exact; 3]);
+        // Before Windows 10 1803.
+        assert_eq!(sleep(94, &windows[..2]), plain);
+        assert_eq!(
+            sleep(95, &windows[..2]),
+            (Method::WindowsSleep, Again::OneMillisecond)
+        );
+        let futex = Port::new(TakenFor::Rust(80), &windows).way(Call::Futex);
+        assert_eq!(futex.method, Method::ConditionVariable);
     }
 
     #[test]
     fn ways_cross_as_words() {
         for method in Method::ALL {
-            for again in [false, true] {
+            for again in Again::ALL {
                 let way = Way { method, again };
                 assert_eq!(Way::of(way.word()), Some(way));
             }
