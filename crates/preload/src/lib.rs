@@ -20,6 +20,7 @@
 //! | `exec` | programs are started with the library, also with an environment of their own |
 //! | `lines` | the lines of a Python program that sleep |
 //! | `memory` | the memory of the rules |
+//! | `node` | the version of Node |
 //! | `real` | the functions that the wrappers stand before |
 //! | `slots` | the rules of a process |
 //! | `process` | the page of a process, and its clocks |
@@ -37,6 +38,7 @@ mod interpose {
     mod exec;
     mod lines;
     mod memory;
+    mod node;
     mod process;
     mod python;
     mod real;

@@ -3,6 +3,8 @@
 //! The command writes what comes first and reads the books when the run is over. Nothing that a
 //! process reads in it is an address or a length of memory: a spoilt page makes wrong waits.
 
+use std::mem::discriminant;
+
 use punctual_core::Nanos;
 use punctual_rules::setting::{Power, Priority};
 use punctual_rules::{Description, Host, Setting, Time};
@@ -68,6 +70,8 @@ pub mod at {
     pub const PYTHONS: usize = 150;
     /// A bit for each minor version of Rust 1 that was emulated, in two words.
     pub const RUSTS: usize = 153;
+    /// A bit for each major version of Node that was emulated.
+    pub const NODES: usize = 155;
     /// How many processes of CPython had clocks to replace, and in how many they were replaced.
     pub const CLOCKS_WANTED: usize = 151;
     /// See there.
@@ -225,20 +229,18 @@ impl Run {
             Found::Plain => return Some(TakenFor::Plain),
             Found::Python(minor) => Some(TakenFor::Python(minor)),
             Found::Rust(minor) => Some(TakenFor::Rust(minor)),
+            Found::Node(major) => Some(TakenFor::Node(major)),
             Found::Other => None,
         };
-        match (known, self.taken_for) {
-            // A Python program can start one of Rust, and is started by one.
-            (Some(TakenFor::Python(_)), Some(TakenFor::Rust(_)))
-            | (Some(TakenFor::Rust(_)), Some(TakenFor::Python(_))) => {}
-            (_, Some(taken_for)) => return Some(taken_for),
-            _ => {}
-        }
-        let has_lines = |known: &TakenFor| {
-            let runtime = known.runtime();
-            runtime.is_some_and(|(runtime, minor)| runtime.has(minor))
+        // A program of one runtime starts those of others, which stay themselves.
+        let is_meant = |taken_for: &TakenFor| match (known, taken_for) {
+            (None, _) | (_, TakenFor::Plain) => true,
+            (Some(known), taken_for) => discriminant(&known) == discriminant(taken_for),
         };
-        match known.filter(has_lines) {
+        if let Some(taken_for) = self.taken_for.filter(is_meant) {
+            return Some(taken_for);
+        }
+        match known.filter(|known| known.has_lines()) {
             Some(known) => Some(known),
             // Each call is itself there.
             None if self.rule.starts_with("linux") => Some(TakenFor::Plain),
@@ -300,6 +302,8 @@ pub enum Found {
     Python(u8),
     /// Rust 1 of this minor version.
     Rust(u8),
+    /// Node of this major version.
+    Node(u8),
     /// Another runtime, or CPython of an unknown version.
     Other,
 }
@@ -466,6 +470,8 @@ mod tests {
         assert_eq!(run.taken_for(Found::Rust(75)), Some(TakenFor::Rust(80)));
         assert_eq!(run.taken_for(Found::Other), Some(TakenFor::Rust(80)));
         // A runtime stays itself where the user states another.
+        assert_eq!(run.taken_for(Found::Node(20)), Some(TakenFor::Node(20)));
+        assert_eq!(run.taken_for(Found::Node(21)), None);
         assert_eq!(run.taken_for(Found::Python(9)), Some(TakenFor::Python(9)));
         (run.taken_for, run.rule) = (None, "linux".to_owned());
         assert_eq!(run.taken_for(Found::Other), Some(TakenFor::Plain));

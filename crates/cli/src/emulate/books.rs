@@ -119,6 +119,7 @@ impl Books {
         let pythons = bits(at::PYTHONS).map(TakenFor::Python);
         let rusts = bits(at::RUSTS).chain(bits(at::RUSTS + 1).map(|bit| bit + 64));
         let rusts = rusts.map(TakenFor::Rust);
+        let nodes = bits(at::NODES).map(TakenFor::Node);
         let mut books = Self {
             waits: waits.collect(),
             processes: word(at::PROCESSES),
@@ -127,7 +128,7 @@ impl Books {
             others: word(at::OTHERS),
             unlogged: word(at::UNLOGGED),
             logged: word(at::LOGGED),
-            ports: pythons.chain(rusts).collect(),
+            ports: pythons.chain(rusts).chain(nodes).collect(),
             clocks: [word(at::CLOCKS_WANTED), word(at::CLOCKS_REPLACED)],
             runtimes: names.filter(|name| !name.is_empty()).collect(),
         };

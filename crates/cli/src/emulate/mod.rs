@@ -86,7 +86,7 @@ pass through. On standard error comes at the end what its waits asked for and wh
 pub(crate) const AFTER: &str = "\
 The rule is that of `punctual simulate`, with parameters as there: windows-11,slip=5. The program is taken for a port that \
 calls Sleep for sleeps, SleepConditionVariable for condition variables, and WaitForMultipleObjects for poll, select and \
-epoll. CPython 3.9 to 3.14 and Rust 1.63 to 1.96 are known: their waits end as those of their ports to that system. Up to CPython \
+epoll. CPython 3.9 to 3.14, Node 18, 20, 22 and 24, and Rust 1.63 to 1.96 are known: their waits end as those of their ports to that system. Up to CPython \
 3.12 time.time and time.monotonic move in steps where they do on Windows. Other runtimes whose ports call something else are refused, unless \
 `--as` says otherwise.
 
@@ -135,7 +135,7 @@ pub(crate) struct EmulateArgs {
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::seed)]
     pub(crate) seed: Option<u64>,
 
-    /// Take programs of runtimes for something else: plain (a C program), python-3.9 to python-3.14, rust-1.63 to rust-1.96
+    /// Take programs of runtimes for something else: plain (a C program), python-3.9 to python-3.14, rust-1.63 to rust-1.96, node-18, node-20, node-22, node-24
     #[arg(long = "as", value_name = "WHAT")]
     pub(crate) taken_for: Option<TakenFor>,
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use punctual_preload::page::{Found, Run};
 use punctual_preload::runtime::elf::{part, place};
 use punctual_preload::runtime::rust::{self, InFile};
-use punctual_preload::runtime::{self, cpython};
+use punctual_preload::runtime::{self, cpython, node};
 
 use super::{CANNOT_RUN, Failure, NOT_FOUND, REFUSED};
 
@@ -155,6 +155,9 @@ fn check_binary(file: &Path, bytes: &[u8], run: &Run) -> Result<(), Failure> {
     let advice = match found {
         Found::Python(minor) => nearest("python-3", cpython::VERSIONS, Some(minor)),
         Found::Rust(minor) => nearest("rust-1", rust::VERSIONS, Some(minor)),
+        _ if runtime.starts_with("node") => {
+            "`--as node-24` takes it for the last that has one".to_owned()
+        }
         _ if runtime.starts_with(RUST) => nearest("rust-1", rust::VERSIONS, None),
         _ if runtime.starts_with("python") || runtime.starts_with("CPython") => {
             nearest("python-3", cpython::VERSIONS, None)
@@ -181,10 +184,14 @@ fn runtime(file: &Path, bytes: &[u8]) -> (Found, String) {
     match Found::by_name(name) {
         found @ Found::Python(_) => return (found, shown),
         Found::Other => {
-            let minor = python_in(bytes).filter(|_| name.starts_with(b"python"));
-            return (minor.map_or(Found::Other, Found::Python), shown);
+            let found = match name {
+                name if name.starts_with(b"python") => python_in(bytes).map(Found::Python),
+                name if name.starts_with(b"node") => node::in_file(bytes).map(Found::Node),
+                _ => None,
+            };
+            return (found.unwrap_or(Found::Other), shown);
         }
-        Found::Plain | Found::Rust(_) => {}
+        Found::Plain | Found::Rust(_) | Found::Node(_) => {}
     }
     // Put together here, as for AddressSanitizer.
     if has(bytes, &[&b"libpy"[..], b"thon3"].concat()) {
@@ -321,5 +328,8 @@ mod tests {
             Found::Python(11)
         );
         assert_eq!(of("/no/sh", b"lib/python3.10"), Found::Plain);
+        let address = b"https://nodejs.org/download/release/v20.20.2/node-v20.20.2.tar.gz";
+        assert_eq!(of("/no/node", address), Found::Node(20));
+        assert_eq!(of("/no/node", b"lib/python3.10"), Found::Other);
     }
 }

@@ -103,7 +103,7 @@ fn of_runtimes(model: &Model, books: &Books, is_verbose: bool) -> Vec<String> {
         if ported.is_empty() {
             continue;
         }
-        let name = format!("{}.{minor}", runtime.name);
+        let name = format!("{}{minor}", runtime.name);
         if !is_verbose {
             lines.push(format!(
                 "{name}: its waits are those of its port to that system (-v lists them)"

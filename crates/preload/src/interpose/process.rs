@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-use super::{python, real, slots};
+use super::{node, python, real, slots};
 use crate::page::{self, Found, Run, at};
 use crate::runtime::TakenFor;
 use crate::runtime::rust::{self, InFile};
@@ -74,10 +74,11 @@ extern "C" fn begin() {
     };
     let mut name = [0; 32];
     let by_name = found_by_name(&mut name);
-    let found = match (python::version(), by_name) {
-        (Some(minor), _) => Found::Python(minor),
-        (None, Found::Plain) => found_in_file(),
-        (None, by_name) => by_name,
+    let found = match (python::version(), node::version(), by_name) {
+        (Some(minor), ..) => Found::Python(minor),
+        (None, Some(major), _) => Found::Node(major),
+        (None, None, Found::Plain) => found_in_file(),
+        (None, None, by_name) => by_name,
     };
     let Some(taken_for) = run.taken_for(found) else {
         return note_runtime(words, &name);
@@ -89,13 +90,17 @@ extern "C" fn begin() {
     ORIGIN.store(run.origin, Ordering::Relaxed);
     WORDS.store(words.len(), Ordering::Relaxed);
     PAGE.store(words.as_ptr().cast_mut(), Ordering::Release);
-    if let TakenFor::Rust(minor) = taken_for {
-        let word = at::RUSTS + usize::from(minor / 64) % 2;
-        words[word].fetch_or(1 << (minor % 64), Ordering::Relaxed);
+    let versions = match taken_for {
+        TakenFor::Plain => None,
+        TakenFor::Python(minor) => Some((at::PYTHONS, minor)),
+        TakenFor::Rust(minor) => Some((at::RUSTS + usize::from(minor / 64) % 2, minor)),
+        TakenFor::Node(major) => Some((at::NODES, major)),
+    };
+    if let Some((word, version)) = versions {
+        words[word].fetch_or(1 << (version % 64), Ordering::Relaxed);
     }
     let mut clocks = false;
     if let TakenFor::Python(minor) = taken_for {
-        words[at::PYTHONS].fetch_or(1 << (minor % 64), Ordering::Relaxed);
         clocks = run.clocks && python::has_steps(minor);
         words[at::CLOCKS_WANTED].fetch_add(clocks.into(), Ordering::Relaxed);
     }

@@ -14,7 +14,7 @@ pub const VERSIONS: (u8, u8) = (9, 14);
 
 /// The table of CPython.
 pub const RUNTIME: Runtime = Runtime {
-    name: "CPython 3",
+    name: "CPython 3.",
     versions: VERSIONS,
     lines: LINES,
     alike: ALIKE,

@@ -6,12 +6,14 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `cpython` | CPython 3.9 to 3.14 |
+//! | `node` | Node 18, 20, 22 and 24 |
 //! | `rust` | Rust's standard library 1.63 to 1.96, and tokio |
 //! | `elf` | marks in the file of a program |
 //! | `port` | the calls of one process under one rule |
 
 pub mod cpython;
 pub mod elf;
+pub mod node;
 mod port;
 pub mod rust;
 
@@ -29,9 +31,9 @@ use crate::Call;
 /// The table of a runtime.
 #[derive(Clone, Copy, Debug)]
 pub struct Runtime {
-    /// Its name, as it stands before a minor version: `CPython 3`.
+    /// Its name, as it stands before its version: `CPython 3.`.
     pub name: &'static str,
-    /// The first and the last minor version with lines.
+    /// The first and the last version with lines: minor versions, or major ones.
     pub versions: (u8, u8),
     /// The waits. Each call has one line at most in each version.
     pub lines: &'static [Line],
@@ -81,10 +83,18 @@ pub enum Again {
     UntilOver,
     /// By `Sleep`, once, for a millisecond (Rust, `sleep`). No other call of the port waits again.
     OneMillisecond,
+    /// Until an exact clock that shows whole milliseconds shows the end; the third wait and later ones are longer
+    /// (libuv, `uv__poll`). The clock counts from zero of the rule.
+    UntilMillisecond,
 }
 
 impl Again {
-    const ALL: [Self; 3] = [Self::Never, Self::UntilOver, Self::OneMillisecond];
+    const ALL: [Self; 4] = [
+        Self::Never,
+        Self::UntilOver,
+        Self::OneMillisecond,
+        Self::UntilMillisecond,
+    ];
 
     /// Its number in the log.
     pub const fn number(self) -> u64 {
@@ -101,6 +111,7 @@ impl Again {
         match self {
             Self::Never => "",
             Self::UntilOver => ", again until its time is over",
+            Self::UntilMillisecond => ", again until a clock in whole milliseconds shows the end",
             Self::OneMillisecond => "; a Sleep that ends too early is followed by one of 1 ms",
         }
     }
@@ -166,6 +177,8 @@ pub enum TakenFor {
     Python(u8),
     /// Rust 1 of this minor version.
     Rust(u8),
+    /// Node of this major version.
+    Node(u8),
 }
 
 impl TakenFor {
@@ -175,6 +188,17 @@ impl TakenFor {
             Self::Plain => None,
             Self::Python(minor) => Some((&cpython::RUNTIME, minor)),
             Self::Rust(minor) => Some((&rust::RUNTIME, minor)),
+            Self::Node(major) => Some((&node::RUNTIME, major)),
+        }
+    }
+
+    /// Whether it has lines in a table.
+    pub fn has_lines(self) -> bool {
+        match self {
+            Self::Node(major) => node::has(major),
+            other => other
+                .runtime()
+                .is_some_and(|(runtime, minor)| runtime.has(minor)),
         }
     }
 
@@ -185,6 +209,7 @@ impl TakenFor {
             Some(Self::Plain) => 1,
             Some(Self::Python(minor)) => 0x300 | u64::from(minor),
             Some(Self::Rust(minor)) => 0x400 | u64::from(minor),
+            Some(Self::Node(major)) => 0x500 | u64::from(major),
         }
     }
 
@@ -194,6 +219,7 @@ impl TakenFor {
             1 => Some(Self::Plain),
             0x300..=0x3ff => Some(Self::Python(word as u8)),
             0x400..=0x4ff => Some(Self::Rust(word as u8)),
+            0x500..=0x5ff => Some(Self::Node(word as u8)),
             _ => None,
         }
     }
@@ -205,6 +231,7 @@ impl fmt::Display for TakenFor {
             Self::Plain => f.write_str("plain"),
             Self::Python(minor) => write!(f, "python-3.{minor}"),
             Self::Rust(minor) => write!(f, "rust-1.{minor}"),
+            Self::Node(major) => write!(f, "node-{major}"),
         }
     }
 }
@@ -221,12 +248,16 @@ impl FromStr for TakenFor {
         plain
             .or_else(|| minor("python-3.", &cpython::RUNTIME).map(Self::Python))
             .or_else(|| minor("rust-1.", &rust::RUNTIME).map(Self::Rust))
+            .or_else(|| {
+                let major = minor("node-", &node::RUNTIME);
+                major.filter(|major| node::has(*major)).map(Self::Node)
+            })
             .ok_or_else(|| {
                 let range = |prefix: &str, (first, last): (u8, u8)| {
                     format!("`{prefix}{first}` to `{prefix}{last}`")
                 };
                 format!(
-                    "a program can be taken for `plain`, for {}, or for {}",
+                    "a program can be taken for `plain`, for {}, for {}, or for `node-18`, `node-20`, `node-22` and `node-24`",
                     range("python-3.", cpython::VERSIONS),
                     range("rust-1.", rust::VERSIONS),
                 )
@@ -257,6 +288,7 @@ mod tests {
             Some(TakenFor::Plain),
             Some(TakenFor::Python(12)),
             Some(TakenFor::Rust(75)),
+            Some(TakenFor::Node(24)),
         ] {
             assert_eq!(TakenFor::of(TakenFor::word(taken_for)), taken_for);
             if let Some(taken_for) = taken_for {
@@ -272,7 +304,9 @@ mod tests {
             "rust-1.62",
             "rust-1.97",
             "rust",
-            "node-20",
+            "node-19",
+            "node-26",
+            "node",
         ] {
             assert!(
                 wrong

@@ -58,10 +58,29 @@ impl Port {
 
 const MS: u64 = 1_000_000;
 
+/// The end of waits until the clock of libuv shows the end. A timeout has whole milliseconds.
+fn until_millisecond(method: Method, host: &mut Host, now: Time, asked: u64) -> Time {
+    let shows = |time: Time| time.floor_ns() / MS;
+    let due = shows(now).saturating_add(asked.div_ceil(MS));
+    let (mut end, mut timeout) = (now, asked);
+    for round in 0_u32.. {
+        end = host.end(method, end, end + Time::from_ns(timeout));
+        let Some(left) = due.checked_sub(shows(end)).filter(|left| *left > 0) else {
+            break;
+        };
+        let longer = round.checked_sub(1).map_or(0, |power| 1 << power.min(20));
+        timeout = (left + longer) * MS;
+    }
+    end
+}
+
 impl Way {
     /// The end of a wait that begins at `called` and asks for a length, both in nanoseconds.
     pub fn end(self, host: &mut Host, called: u64, asked: u64) -> Time {
         let now = Time::from_ns(called);
+        if self.again == Again::UntilMillisecond {
+            return until_millisecond(self.method, host, now, asked);
+        }
         let mut end = host.end(self.method, now, now + Time::from_ns(asked));
         match self.again {
             Again::UntilOver => {}
@@ -102,7 +121,7 @@ impl Way {
 mod tests {
     use punctual_rules::Description;
 
-    use super::super::{cpython, rust};
+    use super::super::{cpython, node, rust};
     use super::*;
 
     fn host(text: &str) -> Host {
@@ -144,7 +163,7 @@ mod tests {
 
     #[test]
     fn each_call_has_one_line_in_each_version() {
-        for runtime in [cpython::RUNTIME, rust::RUNTIME] {
+        for runtime in [cpython::RUNTIME, rust::RUNTIME, node::RUNTIME] {
             let (first, last) = runtime.versions;
             for minor in first..=last {
                 for call in Call::ALL {
@@ -152,7 +171,7 @@ mod tests {
                     let lines = lines.filter(|line| line.has(minor) && line.here.contains(call));
                     assert!(
                         lines.count() <= 1,
-                        "{}.{minor} {}",
+                        "{}{minor} {}",
                         runtime.name,
                         call.name()
                     );
@@ -220,6 +239,27 @@ mod tests {
         );
         let futex = Port::new(TakenFor::Rust(80), &windows).way(Call::Futex);
         assert_eq!(futex.method, Method::ConditionVariable);
+    }
+
+    #[test]
+    fn a_loop_of_node_waits_until_its_clock_shows_the_end() {
+        let way = |again| Way {
+            method: Method::WaitForSingleObject,
+            again,
+        };
+        let end = |again, called| {
+            way(again)
+                .end(&mut host(WINDOWS_8), called, 16 * MS)
+                .floor_ns()
+        };
+        // 0.125 ms are left, and the clock shows 46 ms of 47: another wait takes a tick.
+        assert_eq!(end(Again::Never, 31 * MS), 46_875_000);
+        assert_eq!(end(Again::UntilMillisecond, 31 * MS), 62_500_000);
+        // The clock showed 30 ms as this one began, and shows 46 ms as it ends.
+        assert_eq!(end(Again::UntilMillisecond, 30_900_000), 46_875_000);
+        let windows = [Method::WindowsSleep, Method::WaitForSingleObject];
+        let node = Port::new(TakenFor::Node(20), &windows).way(Call::EpollPwait);
+        assert_eq!(node, way(Again::UntilMillisecond));
     }
 
     #[test]

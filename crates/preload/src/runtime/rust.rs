@@ -13,7 +13,7 @@ pub const VERSIONS: (u8, u8) = (63, 96);
 
 /// The table of Rust.
 pub const RUNTIME: Runtime = Runtime {
-    name: "Rust 1",
+    name: "Rust 1.",
     versions: VERSIONS,
     lines: LINES,
     alike: ALIKE,

@@ -1,5 +1,6 @@
 //! `punctual emulate`: a C program, which the test compiles, and CPython under the timer rules of other systems.
 
+mod node;
 mod python;
 mod repeat;
 mod rust;
@@ -219,7 +220,7 @@ fn what_cannot_be_emulated_is_refused_in_a_line() {
         assert!(said.contains(words) && said.lines().count() == 1, "{said}");
     };
     refused(&["windows-11"], &python, 125, "`--as python-3.9`");
-    refused(&["windows-11"], &node, 125, "waits by other calls");
+    refused(&["windows-11"], &node, 125, "`--as node-24`");
     refused(&["windows-11"], &script, 125, "waits by other calls");
     refused(
         &["windows-12"],
