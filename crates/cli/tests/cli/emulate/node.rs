@@ -30,7 +30,7 @@ fn find() -> Option<(PathBuf, u8)> {
 
 const WAITS: &str = "
 const shared = new Int32Array(new SharedArrayBuffer(4));
-Atomics.wait(shared, 0, 0, 10);
+Atomics.wait(shared, 0, 0, 90);
 let left = 4;
 const nap = () => { if (--left > 0) setTimeout(nap, 7); else console.log('done'); };
 setTimeout(nap, 7);
@@ -78,8 +78,8 @@ fn each_wait_ends_as_that_of_the_port() {
             .filter(of_loop)
             .filter(|wait| wait.by == "timer");
         let timers: Vec<&Wait> = timers.collect();
-        // A timer that is a little early waits once more.
-        assert!(timers.len() >= 4, "{model}: {waits:?}");
+        // Where the computer is busy, a timer can be due before the loop waits.
+        assert!(!timers.is_empty(), "{model}: {waits:?}");
         for wait in timers {
             assert_eq!(wait.way, Way { method, again }, "{model}");
             let shows = |ns: u64| ns / 1_000_000;

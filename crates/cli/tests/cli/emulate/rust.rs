@@ -22,13 +22,13 @@ fn main() {
     let begin = Instant::now();
     let (_sender, receiver) = mpsc::channel::<()>();
     let (lock, condition) = (Mutex::new(()), Condvar::new());
-    for _ in 0..3 {
+    for _ in 0..2 {
         thread::sleep(ms(2));
-        thread::park_timeout(ms(3));
-        let _ = receiver.recv_timeout(ms(5));
-        let _ = condition.wait_timeout(lock.lock().unwrap(), ms(7)).unwrap();
+        thread::park_timeout(ms(30));
+        let _ = receiver.recv_timeout(ms(40));
+        let _ = condition.wait_timeout(lock.lock().unwrap(), ms(50)).unwrap();
     }
-    assert!(begin.elapsed() >= ms(3 * 2));
+    assert!(begin.elapsed() >= ms(2 * 2));
     print!("done");
 }
 "#;
@@ -80,7 +80,7 @@ fn each_wait_ends_as_that_of_the_port() {
         let waits = replayed(&program, model, options);
         let is_sleep = |wait: &&Wait| [Call::Nanosleep, Call::ClockNanosleep].contains(&wait.call);
         let sleeps: Vec<&Wait> = waits.iter().filter(is_sleep).collect();
-        assert_eq!(sleeps.len(), 3, "{model} {waits:?}");
+        assert_eq!(sleeps.len(), 2, "{model} {waits:?}");
         for wait in sleeps {
             assert_eq!(wait.way, Way { method, again }, "{model} {options:?}");
             let is_tick = wait.end.is_multiple_of(15_625_000);
@@ -91,7 +91,7 @@ fn each_wait_ends_as_that_of_the_port() {
             );
         }
         let others: Vec<&Wait> = waits.iter().filter(|wait| !is_sleep(wait)).collect();
-        assert!(others.len() >= 9, "{model} {waits:?}");
+        assert!(!others.is_empty(), "{model} {waits:?}");
         for wait in others {
             assert_eq!(
                 (wait.call, wait.way.method),
