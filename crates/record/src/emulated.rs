@@ -107,6 +107,9 @@ pub struct EmulatedWaits {
     pub took_ns: Option<u64>,
 }
 
+/// The least difference of a wait that counts: a wake-up takes as long.
+const DIFFERENCE_NS: u64 = 100_000;
+
 impl EmulatedWaits {
     /// The line of the program with its length, or else the call.
     pub fn name(&self) -> String {
@@ -117,11 +120,12 @@ impl EmulatedWaits {
         }
     }
 
-    /// How much the rule changes all of them together, in nanoseconds.
+    /// How much the rule changes all of them together, in nanoseconds; zero if it changes each by less than 0.1 ms.
     pub fn difference_ns(&self) -> u64 {
         let native = self.native_ns.unwrap_or(self.asked_ns);
         let each = self.by_rule_ns.map_or(0, |rule| rule.abs_diff(native));
-        each.saturating_mul(self.ended_by_timer)
+        let counted = if each < DIFFERENCE_NS { 0 } else { each };
+        counted.saturating_mul(self.ended_by_timer)
     }
 }
 
@@ -167,17 +171,24 @@ mod tests {
     fn the_waits_that_differ_most_come_first_and_small_ones_not_at_all() {
         let emulated = Emulated {
             waits: vec![
-                waits("poll", 100, 1_000, 1_001),
-                waits("usleep", 2, 20_000, 10_000),
-                waits("select", 1, 1_000, 16_000),
-                waits("futex", 5, 1_000, 1_000),
+                waits("poll", 10, 1_000_000, 1_100_000),
+                waits("usleep", 2, 20_000_000, 10_000_000),
+                waits("select", 1, 1_000_000, 16_000_000),
+                waits("futex", 500, 1_000_000, 1_050_000),
             ],
             ..Emulated::default()
         };
         let most = emulated.that_differ_most();
         let names: Vec<String> = most.iter().map(|waits| waits.name()).collect();
         assert_eq!(names, ["usleep", "select"]);
-        assert!(Emulated::default().that_differ_most().is_empty());
+        let [_, _, _, futex] = &emulated.waits[..] else {
+            panic!("{emulated:?}");
+        };
+        let small = Emulated {
+            waits: vec![futex.clone()],
+            ..Emulated::default()
+        };
+        assert!(small.that_differ_most().is_empty());
     }
 
     #[test]
