@@ -99,6 +99,7 @@ fails with an exit code other than 0 or by a signal. `timeout 60 COMMAND` also f
 
 Examples:
   punctual emulate windows-11 -- python3 -m pytest tests/
+  punctual emulate windows-11 -- cargo test
   punctual emulate windows-11 --as python-3.10 -v -- python3 server.py
   punctual emulate windows-10-2004 --request 1ms -- ./game --frames 600
   punctual emulate linux,slack=1ns --log waits.tsv -- ./pacer
