@@ -1,8 +1,7 @@
 //! The program under the rule, from its start to its end.
 
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
@@ -15,8 +14,9 @@ use punctual_rules::Random;
 use punctual_sim::{Model, Time};
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::stage::{Stage, cannot_write};
 use super::summary::{Books, summary};
-use super::{CANNOT_RUN, EmulateArgs, Failure, LIBRARY, REFUSED, program};
+use super::{CANNOT_RUN, EmulateArgs, Failure, REFUSED};
 use crate::say;
 
 /// How many waits the log has room for.
@@ -24,75 +24,39 @@ const LOG_ROOM: u64 = 1_000_000;
 
 pub(super) fn run(args: &EmulateArgs) -> Result<u8, Failure> {
     let refused = |why: String| Failure::new(REFUSED, why);
-    let Some(library) = LIBRARY else {
-        let why = match cfg!(all(target_os = "linux", target_env = "gnu")) {
-            true => "this build of the command has no library for `emulate`: its build says why",
-            false => "`emulate` needs Linux with glibc",
-        };
-        return Err(refused(why.to_owned()));
-    };
     let model = Model::parse(&args.model).map_err(refused)?;
     let run = prepared(args, &model)?;
-    let (name, rest) = args.command.split_first().expect("clap asks for one");
-    let file = program::find(name)?;
-    program::check(&file, &run)?;
-
-    let io = |what: &str| {
-        let what = what.to_owned();
-        move |why: io::Error| Failure::new(REFUSED, format!("cannot write {what}: {why}"))
-    };
-    let folder = tempfile::Builder::new()
-        .prefix("punctual-emulate-")
-        .tempdir();
-    let folder = folder.map_err(io("the library"))?;
-    // A child with another user loads the library too; it has the waits, but nothing is counted of it.
-    let mode = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode));
-    mode(folder.path(), 0o755).map_err(io("the library"))?;
-    let carried = folder.path().join(page::LIBRARY);
-    fs::write(&carried, library).map_err(io("the library"))?;
-    mode(&carried, 0o644).map_err(io("the library"))?;
+    let stage = Stage::new(&args.command, Some(&run))?;
     let room = if args.log.is_some() { LOG_ROOM } else { 0 };
-    let path = folder.path().join("page");
-    let words = run.page(room).map_err(refused)?;
-    let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_ne_bytes).collect();
-    let mut shared = fs::File::create_new(&path).map_err(io("the page"))?;
-    shared.write_all(&bytes).map_err(io("the page"))?;
-    let len = 8 * (page::WORDS as u64 + 8 * room);
-    shared.set_len(len).map_err(io("the page"))?;
-    mode(&path, 0o644).map_err(io("the page"))?;
-
-    let mut preload = carried.into_os_string();
-    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
-        preload.push(":");
-        preload.push(others);
-    }
-    let mut command = Command::new(&file);
-    command
-        .args(rest)
-        .env("LD_PRELOAD", preload)
-        .env(page::VARIABLE, &path);
-    std::os::unix::process::CommandExt::arg0(&mut command, name);
-    let status = watched(&mut command, &file)?;
-
-    let mut bytes = Vec::new();
-    let head = 8 * page::WORDS as u64;
-    let read = fs::File::open(&path).map_err(io("the summary"))?;
-    (&read)
-        .take(head)
-        .read_to_end(&mut bytes)
-        .map_err(io("the summary"))?;
+    let (mut command, page) = stage.with_page(&run.page(room).map_err(refused)?, 8 * room)?;
+    let status = watched(&mut command, &stage.file)?;
+    let bytes = read(&page, page::WORDS).map_err(cannot_write("the summary"))?;
     let books = Books::of(&bytes);
     if let Some(file) = &args.log {
         let count = books.logged.min(LOG_ROOM);
-        log(file, &run, read, count).map_err(io(&format!("the log `{}`", file.display())))?;
+        log(file, &run, page, count)
+            .map_err(cannot_write(&format!("the log `{}`", file.display())))?;
     }
     if !args.quiet {
         summary(&model, &run, &books, args.verbose)
             .iter()
             .for_each(|line| say!("{line}"));
     }
+    Ok(code(status))
+}
+
+/// The bytes of the first words of a page.
+pub(super) fn read(mut page: &fs::File, words: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    page.rewind()?;
+    page.take(8 * words as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The exit code for what the program returned.
+pub(super) fn code(status: ExitStatus) -> u8 {
     let signal = status.signal().map(|signal| 128 + signal);
-    Ok(status.code().or(signal).map_or(REFUSED, |code| code as u8))
+    status.code().or(signal).map_or(REFUSED, |code| code as u8)
 }
 
 /// The run that the arguments ask for.
@@ -150,7 +114,7 @@ fn prepared(args: &EmulateArgs, model: &Model) -> Result<Run, Failure> {
 static PROGRAM: AtomicI32 = AtomicI32::new(0);
 
 /// Runs the program to its end. A termination goes to it; the terminal sends Ctrl-C to both.
-fn watched(command: &mut Command, file: &Path) -> Result<ExitStatus, Failure> {
+pub(super) fn watched(command: &mut Command, file: &Path) -> Result<ExitStatus, Failure> {
     let pass_on = |ask| {
         if ask == Ask::Terminate {
             match Pid::from_raw(PROGRAM.load(Ordering::Acquire)) {

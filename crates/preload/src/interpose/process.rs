@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-use super::{python, real, slots};
+use super::{on_time, python, real, slots};
 use crate::page::{self, Found, Run, at};
 use crate::runtime::TakenFor;
 
@@ -67,6 +67,9 @@ extern "C" fn begin() {
     let Some(words) = map(path) else {
         return;
     };
+    if on_time::take_part(words) {
+        return;
+    }
     let read = |at: usize| words[at].load(Ordering::Relaxed);
     let Some(run) = Run::read(read) else {
         return;
@@ -173,6 +176,30 @@ fn note_runtime(words: &[AtomicU64], name: &[u8; 32]) {
             Err(same) if same == name[0] => return,
             Err(_) => {}
         }
+    }
+}
+
+/// From now on this thread cannot be cancelled; returns whether it could.
+pub(super) fn without_cancel() -> libc::c_int {
+    const DISABLED: libc::c_int = 1;
+    set_cancel(DISABLED)
+}
+
+/// Sets whether this thread can be cancelled; returns whether it could.
+pub(super) fn set_cancel(state: libc::c_int) -> libc::c_int {
+    let mut before = state;
+    if let Some(real) = real::pthread_setcancelstate() {
+        // SAFETY: the number is of this function.
+        unsafe { real(state, &mut before) };
+    }
+    before
+}
+
+/// Ends this thread if it is cancelled.
+pub(super) fn test_cancel() {
+    if let Some(real) = real::pthread_testcancel() {
+        // SAFETY: it has no arguments. Nothing that it may unwind has a destructor.
+        unsafe { real() };
     }
 }
 
