@@ -44,7 +44,9 @@ impl Wait {
         };
         let end = now.saturating_add(ends.as_thirds().div_ceil(3) - called);
         let due = now + asked;
-        let slack = (end < due + USUAL_SLACK).then(without_slack).flatten();
+        let slack = (end < due + USUAL_SLACK)
+            .then(|| without_slack(1))
+            .flatten();
         let wait = Self {
             page,
             call,
@@ -131,12 +133,12 @@ pub(super) fn set_slack(slack: libc::c_int) {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack) };
 }
 
-/// Takes the slack of this thread away; what it was, if it had more than the least.
-pub(super) fn without_slack() -> Option<libc::c_int> {
+/// Takes the slack of this thread away if it has more than `most` nanoseconds; what it was then.
+pub(super) fn without_slack(most: libc::c_int) -> Option<libc::c_int> {
     // SAFETY: these concern the slack of this thread.
     unsafe {
         let before = libc::prctl(libc::PR_GET_TIMERSLACK);
-        (before > 1 && libc::prctl(libc::PR_SET_TIMERSLACK, 1) == 0).then_some(before)
+        (before > most && libc::prctl(libc::PR_SET_TIMERSLACK, 1) == 0).then_some(before)
     }
 }
 

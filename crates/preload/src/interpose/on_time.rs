@@ -7,6 +7,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use punctual_core::crowd::Crowd;
 use punctual_core::strategies::Adaptive;
 use punctual_core::wait::Wait as Steps;
 use punctual_core::{Goal, Nanos, Reason, Step};
@@ -246,12 +247,13 @@ fn nap<T: Copy>(
     (result, reason)
 }
 
-/// Calls without timer slack, unless many threads of the process wait: one interrupt then wakes several.
+/// Calls without timer slack. While many threads of the process wait, little is kept: one interrupt then wakes several.
 fn slackless<T>(call: impl FnOnce() -> T) -> T {
-    let before = match crowd::is_crowded() {
-        true => None,
-        false => without_slack(),
+    let most = match crowd::is_crowded() {
+        true => Crowd::SLACK_MOST,
+        false => Nanos::new(1),
     };
+    let before = without_slack(most.as_ns() as libc::c_int);
     let result = call();
     if let Some(before) = before {
         set_slack(before);
