@@ -13,7 +13,7 @@ use super::{Failure, REFUSED};
 use crate::exec::{self, ExecArgs, Share};
 use crate::say;
 
-/// So many waits of a class are left alone, to compare with.
+/// The number of waits of a class that are left alone, to compare with.
 const LEFT_ALONE: u64 = 200;
 
 pub(super) fn run(args: &ExecArgs) -> Result<u8, Failure> {

@@ -66,6 +66,16 @@ fn an_event_ends_a_wait_as_ever() {
 }
 
 #[test]
+fn signals_interrupt_sleeps_and_handlers_may_sleep_too_or_leave() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(&folder, "waits", &[]);
+    for spin in ["5%", "100%"] {
+        let done = accurate(&["--spin", spin], &program, &["signals"]);
+        assert_eq!(done.status.code(), Some(0), "{spin}: {done:?}");
+    }
+}
+
+#[test]
 fn threads_and_children_wait_on_time_and_are_cancelled_as_ever() {
     let folder = tempfile::tempdir().unwrap();
     let program = compiled(&folder, "waits", &[]);
@@ -93,7 +103,7 @@ fn a_process_spins_no_more_than_it_may() {
             .nth(1)
             .and_then(|rest| rest.split_once(" %"));
         let spun: f64 = spun.unwrap_or_else(|| panic!("{said}")).0.parse().unwrap();
-        // What was saved in the second before counts too, and the last spin: while others have its CPU it takes longer.
+        // The savings of the second before count too, and the last spin: while others have its CPU it takes longer.
         let most = limit * (1.0 + 1.0 / 1.5) + limit * 0.1 / 1.5 * 100.0;
         assert!(spun <= most, "{spun} % of a CPU, at most {most}: {said}");
     }

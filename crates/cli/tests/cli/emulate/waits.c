@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
+#include <setjmp.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -273,6 +275,56 @@ static int storm(void) {
     return early_in_threads + (result != PTHREAD_CANCELED);
 }
 
+static volatile sig_atomic_t ticks;
+static sigjmp_buf out;
+
+static void tick(int signal) {
+    int before = errno;
+    (void)signal;
+    if (++ticks % 3 == 0) usleep(20);
+    errno = before;
+}
+
+static void leap(int signal) {
+    (void)signal;
+    siglongjmp(out, 1);
+}
+
+static void tick_every(long us) {
+    struct itimerval each = {{0, us}, {0, us}};
+    setitimer(ITIMER_REAL, &each, NULL);
+}
+
+/* Sleeps that signals interrupt, whose handlers sleep too or leave them, and children that a handler does not matter to. */
+static int signals(void) {
+    struct sigaction handler = {.sa_handler = tick};
+    struct timespec second = {1, 0};
+    volatile int wrong = 0;
+    int status;
+    sigaction(SIGALRM, &handler, NULL);
+    tick_every(700);
+    for (int i = 0; i < 100; i++) {
+        struct timespec left = {0, 1000000};
+        long long begin = now_ns(CLOCK_MONOTONIC);
+        while (nanosleep(&left, &left) != 0) wrong += errno != EINTR;
+        wrong += now_ns(CLOCK_MONOTONIC) - begin < 1000000;
+    }
+    wrong += ticks == 0;
+    handler.sa_handler = leap;
+    handler.sa_flags = SA_NODEFER;
+    sigaction(SIGALRM, &handler, NULL);
+    for (volatile int i = 0; i < 20; i++)
+        if (sigsetjmp(out, 1) == 0) {
+            nanosleep(&second, NULL);
+            wrong++;
+        }
+    tick_every(0);
+    pid_t forked = fork();
+    if (forked == 0) _exit(early(300));
+    wrong += waitpid(forked, &status, 0) != forked || status != 0;
+    return wrong + early(300);
+}
+
 /* Sleeps of 50 us for as many milliseconds at least. */
 static void many(long ms) {
     long long end = now_ns(CLOCK_MONOTONIC) + ms * 1000000;
@@ -294,6 +346,7 @@ int main(int count, char **arguments) {
         return wrong;
     }
     if (!strcmp(what, "events")) return events();
+    if (!strcmp(what, "signals")) return signals();
     if (!strcmp(what, "storm")) return storm();
     if (!strcmp(what, "many")) {
         many(atoi(arguments[2]));
