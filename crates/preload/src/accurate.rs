@@ -125,7 +125,7 @@ impl Class {
             | Call::EpollWait
             | Call::EpollPwait
             | Call::EpollPwait2
-            // The value of a semaphore stays until somebody takes it, as events do.
+            // The value of a semaphore stays until a thread takes it, as events stay.
             | Call::SemTimedwait
             | Call::SemClockwait
             | Call::Sigtimedwait => Self::Event,
@@ -193,7 +193,7 @@ pub const SPIN_MOST: Nanos = Nanos::from_ms(1);
 
 /// The limit of spinning of a process, which its threads share without a lock.
 ///
-/// Spinning is paid by time: a nanosecond of spinning takes `1 / share` nanoseconds. What is not spent is saved, for a
+/// Spinning is paid by time: a nanosecond of spinning takes `1 / share` nanoseconds. The rest is saved, for a
 /// second at most. Threads that spin at the same time can spend more than there is, each [`SPIN_MOST`] at most; nothing
 /// spins until that is paid.
 #[derive(Debug)]
@@ -202,7 +202,7 @@ pub struct SpinBudget {
     paid_until: AtomicU64,
 }
 
-/// So much time can be saved.
+/// The most time that can be saved.
 const SAVED_NS: u64 = 1_000_000_000;
 
 impl SpinBudget {

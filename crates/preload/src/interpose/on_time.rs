@@ -1,8 +1,8 @@
 //! Waits that end when they were asked to end.
 //!
 //! The strategy is the library's `adaptive`. Its naps are the real calls with less time, so that events, signals and
-//! cancellation end them as ever. Its spins read the clock, or make the real call again without any time. What can be
-//! missed between two calls does not spin: condition variables, mutexes and futexes.
+//! cancellation end them as ever. Its spins read the clock, or make the real call again without any time. Waits for
+//! condition variables, mutexes and futexes do not spin: between two calls they could miss what they wait for.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -1,7 +1,7 @@
 //! The strategies of the threads of a process whose waits end on time. Each thread has one of its own.
 //!
-//! A thread uses its strategy only for the moment in which a wait begins or a step of it ends: it may be cancelled, or
-//! leave its wait by `longjmp`, in between.
+//! A thread uses its strategy only for the moments in which a wait begins or a step of it ends. In between it may be
+//! cancelled, or leave its wait by `longjmp`.
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
