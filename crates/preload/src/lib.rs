@@ -1,8 +1,8 @@
-//! The library that `punctual emulate` starts other programs with.
+//! The library that `punctual emulate` and `punctual exec --accurate` start other programs with.
 //!
-//! Each timed wait of libc ends when the [rule](punctual_rules) of another system ends it. A wait that the rule
+//! Under `emulate` each timed wait of libc ends when the [rule](punctual_rules) of another system ends it. A wait that the rule
 //! ends later asks the real function for more; one that it ends sooner asks for less. A wait that an
-//! event ends, ends then.
+//! event ends, ends then. Under `exec --accurate` it ends [when it was asked to end](accurate).
 //!
 //! - No wrapper waits for a lock or calls an allocator of the program. Wrappers run in signal handlers, after a
 //!   fork, and while other threads hold any lock. A wait tries one rule after the other until one is free.
@@ -14,7 +14,11 @@
 //!
 //! | file | what is in it |
 //! |---|---|
+//! | [`accurate`] | waits that end when they were asked to end: their page, lateness, limit of spinning |
 //! | `page` | the page that the command and its processes share |
+//! | `wait` | a wait, under a rule or on time |
+//! | `on_time` | waits that end on time |
+//! | `strategies` | the strategies of the threads that wait so |
 //! | `books` | what waits were asked for and what they took |
 //! | `calls` | the functions of libc that wait |
 //! | `exec` | programs are started with the library, also with an environment of their own |
@@ -27,6 +31,7 @@
 //! | `python` | functions of CPython, replaced inside the interpreter |
 //! | [`runtime`] | the calls by which ports of runtimes wait elsewhere |
 
+pub mod accurate;
 pub mod call;
 pub mod page;
 pub mod runtime;
@@ -39,10 +44,13 @@ mod interpose {
     mod lines;
     mod memory;
     mod node;
+    mod on_time;
     mod process;
     mod python;
     mod real;
     mod slots;
+    mod strategies;
+    mod wait;
 }
 
 pub use call::Call;

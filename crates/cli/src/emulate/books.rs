@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _};
+use std::io;
 
 use punctual_core::Nanos;
 use punctual_lab::timer_rule;
@@ -73,10 +73,8 @@ fn native(call: Call, asked: u64) -> Option<u64> {
 
 impl Books {
     /// Reads the books of a page.
-    pub(super) fn read(mut page: &File) -> io::Result<Self> {
-        let mut bytes = Vec::new();
-        page.rewind()?;
-        page.take(8 * page::WORDS as u64).read_to_end(&mut bytes)?;
+    pub(super) fn read(page: &File) -> io::Result<Self> {
+        let bytes = super::run::read(page, page::WORDS)?;
         let words = bytes.chunks_exact(8);
         let words = words.map(|word| u64::from_ne_bytes(word.try_into().expect("eight bytes")));
         Ok(Self::of(&words.collect::<Vec<_>>()))

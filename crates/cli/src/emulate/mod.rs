@@ -1,5 +1,7 @@
-//! `punctual emulate`.
+//! `punctual emulate`, and `punctual exec --accurate`, which starts programs with the same library.
 
+#[cfg(unix)]
+mod accurate;
 #[cfg(unix)]
 mod books;
 #[cfg(unix)]
@@ -10,6 +12,8 @@ mod record;
 mod repeat;
 #[cfg(unix)]
 mod run;
+#[cfg(unix)]
+mod stage;
 #[cfg(unix)]
 mod summary;
 
@@ -22,7 +26,7 @@ use punctual_core::Nanos;
 use punctual_preload::runtime::TakenFor;
 use punctual_program::setting::Priority;
 
-use crate::exec::priority;
+use crate::exec::{ExecArgs, priority};
 use crate::{say, values};
 
 // The library, if it was built.
@@ -55,9 +59,23 @@ impl Failure {
 }
 
 /// Runs the program; the exit code is its own.
-#[cfg(unix)]
 pub(crate) fn run(args: &EmulateArgs) -> ExitCode {
-    match run::run(args) {
+    #[cfg(unix)]
+    return ended(run::run(args));
+    #[cfg(not(unix))]
+    return not_here("emulate", args);
+}
+
+/// Runs the program with waits that end on time; the exit code is its own.
+pub(crate) fn accurate(args: &ExecArgs) -> ExitCode {
+    #[cfg(unix)]
+    return ended(accurate::run(args));
+    #[cfg(not(unix))]
+    return not_here("exec --accurate", args);
+}
+
+fn ended(done: Result<u8, Failure>) -> ExitCode {
+    match done {
         Ok(code) => ExitCode::from(code),
         Err(Failure { code, why }) => {
             say!("error: {}", crate::args::with_guess(why));
@@ -68,10 +86,9 @@ pub(crate) fn run(args: &EmulateArgs) -> ExitCode {
 
 /// Refuses: the library is for Linux.
 #[cfg(not(unix))]
-pub(crate) fn run(_args: &EmulateArgs) -> ExitCode {
-    let Failure { code, why } = Failure::new(REFUSED, "`emulate` needs Linux with glibc");
-    say!("error: {why}");
-    ExitCode::from(code)
+fn not_here<T>(command: &str, _args: &T) -> ExitCode {
+    let why = format!("`{command}` needs Linux with glibc");
+    ended(Err(Failure::new(REFUSED, why)))
 }
 
 /// The start of its help.

@@ -44,8 +44,8 @@ fn is_executable(file: &Path) -> bool {
 /// How many scripts may lead from one to the next.
 const SCRIPTS: usize = 4;
 
-/// Refuses a program whose waits the library does not see, or sees as those of another.
-pub(super) fn check(file: &Path, run: &Run) -> Result<(), Failure> {
+/// Refuses a program whose waits the library does not see, or which a run sees as those of another.
+pub(super) fn check(file: &Path, run: Option<&Run>) -> Result<(), Failure> {
     let mut file = file.to_path_buf();
     for _ in 0..=SCRIPTS {
         let bytes = read(&file)?;
@@ -91,7 +91,7 @@ const LARGEST: u64 = 512 << 20;
 fn refused(file: &Path, why: &str) -> Failure {
     Failure::new(
         REFUSED,
-        format!("`{}` cannot be emulated: {why}", file.display()),
+        format!("`{}` cannot use the library: {why}", file.display()),
     )
 }
 
@@ -111,7 +111,7 @@ fn interpreter(bytes: &[u8]) -> Option<Result<PathBuf, Failure>> {
     })
 }
 
-fn check_binary(file: &Path, bytes: &[u8], run: &Run) -> Result<(), Failure> {
+fn check_binary(file: &Path, bytes: &[u8], run: Option<&Run>) -> Result<(), Failure> {
     let Some(elf) = Elf::of(bytes) else {
         // The kernel says what is wrong with it.
         return Ok(());
@@ -144,6 +144,7 @@ fn check_binary(file: &Path, bytes: &[u8], run: &Run) -> Result<(), Failure> {
             "it is built with AddressSanitizer, which wants to be loaded first",
         ));
     }
+    let Some(run) = run else { return Ok(()) };
     let (found, runtime) = runtime(file, bytes);
     if run.taken_for(found).is_some() {
         return Ok(());
@@ -164,11 +165,12 @@ fn check_binary(file: &Path, bytes: &[u8], run: &Run) -> Result<(), Failure> {
         }
         _ => "`--as plain` takes it for a C program".to_owned(),
     };
-    Err(refused(
-        file,
-        &format!(
-            "{runtime} waits by other calls on that system than a C program does, and no table of them is \
-             there yet: an answer would be wrong, not approximate; {advice}"
+    let shown = file.display();
+    Err(Failure::new(
+        REFUSED,
+        format!(
+            "`{shown}` cannot be emulated: {runtime} waits by other calls on that system than a C program does, and no \
+             table of them is there yet: an answer would be wrong, not approximate; {advice}"
         ),
     ))
 }

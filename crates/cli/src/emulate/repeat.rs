@@ -15,7 +15,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::books::Books;
 use super::record::{Output, emulated};
-use super::run::{Stage, cannot_run, cannot_write, ended, prepared};
+use super::run::{cannot_run, ended, prepared, under};
+use super::stage::{Stage, cannot_write};
 use super::summary::{shown, summary};
 use super::{EmulateArgs, Failure, REFUSED};
 use crate::say;
@@ -72,7 +73,7 @@ pub(super) fn run(
                 ),
                 Side::Emulated => {
                     let rules = prepared(args, model, seed)?;
-                    let (mut command, page) = stage.emulated(&rules, 0)?;
+                    let (mut command, page) = under(&rules, stage, 0)?;
                     let ran = once(&mut command, stage, Some(seed))?;
                     if ran.is_some() {
                         books.add(Books::read(&page).map_err(cannot_write("the summary"))?);

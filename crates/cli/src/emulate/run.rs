@@ -1,27 +1,25 @@
 //! The program under the rule, from its start to its end.
 
-use std::ffi::{OsStr, OsString};
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use punctual_os::signals::{self, Ask};
-use punctual_preload::page::{self, Logged, Run, Settings, at};
+use punctual_preload::page::{Logged, Run, Settings, at};
 use punctual_record::EmulatedRun;
 use punctual_rules::Random;
 use punctual_sim::{Model, Time};
 use rustix::process::{Pid, Signal, kill_process};
-use tempfile::TempDir;
 
 use super::books::Books;
 use super::record::{Output, emulated};
+use super::stage::{Stage, cannot_write};
 use super::summary::summary;
-use super::{CANNOT_RUN, EmulateArgs, Failure, LIBRARY, REFUSED, program, repeat};
+use super::{CANNOT_RUN, EmulateArgs, Failure, REFUSED, repeat};
 use crate::say;
 
 /// How many waits the log has room for.
@@ -30,13 +28,13 @@ const LOG_ROOM: u64 = 1_000_000;
 pub(super) fn run(args: &EmulateArgs) -> Result<u8, Failure> {
     let model = Model::parse(&args.model).map_err(|why| Failure::new(REFUSED, why))?;
     let run = prepared(args, &model, args.seed.unwrap_or_else(seed_by_time))?;
-    let stage = Stage::new(args, &run)?;
+    let stage = Stage::new(&args.command, Some(&run))?;
     let output = Output::new(args)?;
     if let Some(turns) = args.repeat {
         return repeat::run(args, turns, &model, &run, &stage, output);
     }
     let room = if args.log.is_some() { LOG_ROOM } else { 0 };
-    let (mut command, page) = stage.emulated(&run, room)?;
+    let (mut command, page) = under(&run, &stage, room)?;
     let status = watched(&mut command, &stage.file)?;
     let books = Books::read(&page).map_err(cannot_write("the summary"))?;
     if let Some(file) = &args.log {
@@ -53,8 +51,31 @@ pub(super) fn run(args: &EmulateArgs) -> Result<u8, Failure> {
         say!("seed {}", run.seed);
     }
     output.write(&model, run.seed, &emulated, false)?;
-    let signal = ran.signal.map(|signal| 128 + signal);
-    Ok(ran.exit_code.or(signal).map_or(REFUSED, |code| code as u8))
+    Ok(code(status))
+}
+
+/// The program under the rule of a run, and its page, which has room for so many waits in the log.
+pub(super) fn under(
+    run: &Run,
+    stage: &Stage<'_>,
+    room: u64,
+) -> Result<(Command, fs::File), Failure> {
+    let words = run.page(room).map_err(|why| Failure::new(REFUSED, why))?;
+    stage.with_page(&words, 8 * room)
+}
+
+/// The bytes of the first words of a page.
+pub(super) fn read(mut page: &fs::File, words: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    page.rewind()?;
+    page.take(8 * words as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The exit code for what the program returned.
+pub(super) fn code(status: ExitStatus) -> u8 {
+    let signal = status.signal().map(|signal| 128 + signal);
+    status.code().or(signal).map_or(REFUSED, |code| code as u8)
 }
 
 /// A run of the program that has ended, with its seed if it was emulated.
@@ -64,101 +85,6 @@ pub(super) fn ended(seed: Option<u64>, status: ExitStatus) -> EmulatedRun {
         exit_code: status.code(),
         signal: status.signal(),
     }
-}
-
-/// The failure to write something.
-pub(super) fn cannot_write(what: &str) -> impl Fn(io::Error) -> Failure {
-    move |why| Failure::new(REFUSED, format!("cannot write {what}: {why}"))
-}
-
-/// The program to start, and the folder of the library.
-pub(super) struct Stage<'a> {
-    name: &'a OsStr,
-    rest: &'a [OsString],
-    /// The file of the program.
-    pub(super) file: PathBuf,
-    folder: TempDir,
-}
-
-impl<'a> Stage<'a> {
-    /// Finds the program, and writes the library.
-    fn new(args: &'a EmulateArgs, run: &Run) -> Result<Self, Failure> {
-        let Some(library) = LIBRARY else {
-            let why = match cfg!(all(target_os = "linux", target_env = "gnu")) {
-                true => {
-                    "this build of the command has no library for `emulate`: its build says why"
-                }
-                false => "`emulate` needs Linux with glibc",
-            };
-            return Err(Failure::new(REFUSED, why));
-        };
-        let (name, rest) = args.command.split_first().expect("clap asks for one");
-        let file = program::find(name)?;
-        program::check(&file, run)?;
-        let folder = tempfile::Builder::new()
-            .prefix("punctual-emulate-")
-            .tempdir();
-        let stage = Self {
-            name,
-            rest,
-            file,
-            folder: folder.map_err(cannot_write("the library"))?,
-        };
-        // A child with another user loads the library too; it has the waits, but nothing is counted of it.
-        let carried = stage.library();
-        mode(stage.folder.path(), 0o755)
-            .and_then(|()| fs::write(&carried, library))
-            .and_then(|()| mode(&carried, 0o644))
-            .map_err(cannot_write("the library"))?;
-        Ok(stage)
-    }
-
-    fn library(&self) -> PathBuf {
-        self.folder.path().join(page::LIBRARY)
-    }
-
-    /// The program as it is.
-    pub(super) fn native(&self) -> Command {
-        let mut command = Command::new(&self.file);
-        std::os::unix::process::CommandExt::arg0(&mut command, self.name);
-        command.args(self.rest);
-        command
-    }
-
-    /// The program under the rule, and its page, which has room for so many waits in the log.
-    pub(super) fn emulated(&self, run: &Run, room: u64) -> Result<(Command, fs::File), Failure> {
-        let path = self.folder.path().join("page");
-        let words = run.page(room).map_err(|why| Failure::new(REFUSED, why))?;
-        let page = write_page(&path, &words, room).map_err(cannot_write("the page"))?;
-        let mut preload = self.library().into_os_string();
-        if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
-            preload.push(":");
-            preload.push(others);
-        }
-        let mut command = self.native();
-        command
-            .env("LD_PRELOAD", preload)
-            .env(page::VARIABLE, &path);
-        Ok((command, page))
-    }
-}
-
-fn mode(path: &Path, mode: u32) -> io::Result<()> {
-    fs::set_permissions(path, Permissions::from_mode(mode))
-}
-
-/// Writes a new page in the place of the one before, which what is left of an earlier run may still use.
-fn write_page(path: &Path, words: &[u64], room: u64) -> io::Result<fs::File> {
-    if path.exists() {
-        fs::remove_file(path)?;
-    }
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-    let mut options = fs::File::options();
-    let mut page = options.read(true).write(true).create_new(true).open(path)?;
-    page.write_all(&bytes)?;
-    page.set_len(8 * (page::WORDS as u64 + 8 * room))?;
-    mode(path, 0o644)?;
-    Ok(page)
 }
 
 /// A seed that is another each time.
@@ -218,7 +144,7 @@ pub(super) fn prepared(args: &EmulateArgs, model: &Model, seed: u64) -> Result<R
 static PROGRAM: AtomicI32 = AtomicI32::new(0);
 
 /// Runs the program to its end. A termination goes to it; the terminal sends Ctrl-C to both.
-fn watched(command: &mut Command, file: &Path) -> Result<ExitStatus, Failure> {
+pub(super) fn watched(command: &mut Command, file: &Path) -> Result<ExitStatus, Failure> {
     let pass_on = |ask| {
         if ask == Ask::Terminate {
             match Pid::from_raw(PROGRAM.load(Ordering::Acquire)) {

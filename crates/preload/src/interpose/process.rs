@@ -4,7 +4,8 @@ use std::ffi::{CStr, c_char};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-use super::{node, python, real, slots};
+use super::{node, on_time, python, real, slots};
+use crate::accurate;
 use crate::page::{self, Found, Run, at};
 use crate::runtime::TakenFor;
 use crate::runtime::rust::{self, InFile};
@@ -68,8 +69,12 @@ extern "C" fn begin() {
     let Some(words) = map(path) else {
         return;
     };
+    if on_time::take_part(words) {
+        return;
+    }
     let read = |at: usize| words[at].load(Ordering::Relaxed);
-    let Some(run) = Run::read(read) else {
+    let is_whole = words.len() >= page::WORDS;
+    let Some(run) = is_whole.then(|| Run::read(read)).flatten() else {
         return;
     };
     let mut name = [0; 32];
@@ -147,7 +152,7 @@ fn map(path: &CStr) -> Option<&'static [AtomicU64]> {
         let end = libc::lseek(file, 0, libc::SEEK_END);
         let words = usize::try_from(end).unwrap_or(0) / 8;
         let rights = libc::PROT_READ | libc::PROT_WRITE;
-        let mapped = match words >= page::WORDS {
+        let mapped = match words >= page::WORDS.min(accurate::at::WORDS) {
             true => libc::mmap(null_mut(), words * 8, rights, how, file, 0),
             false => libc::MAP_FAILED,
         };
@@ -215,6 +220,30 @@ fn note_runtime(words: &[AtomicU64], name: &[u8; 32]) {
             Err(same) if same == name[0] => return,
             Err(_) => {}
         }
+    }
+}
+
+/// From now on this thread cannot be cancelled; returns whether it could.
+pub(super) fn without_cancel() -> libc::c_int {
+    const DISABLED: libc::c_int = 1;
+    set_cancel(DISABLED)
+}
+
+/// Sets whether this thread can be cancelled; returns whether it could.
+pub(super) fn set_cancel(state: libc::c_int) -> libc::c_int {
+    let mut before = state;
+    if let Some(real) = real::pthread_setcancelstate() {
+        // SAFETY: the number is of this function.
+        unsafe { real(state, &mut before) };
+    }
+    before
+}
+
+/// Ends this thread if it is cancelled.
+pub(super) fn test_cancel() {
+    if let Some(real) = real::pthread_testcancel() {
+        // SAFETY: it has no arguments. Nothing that it may unwind has a destructor.
+        unsafe { real() };
     }
 }
 

@@ -1,5 +1,6 @@
-//! `punctual emulate`: a C program, which the test compiles, and CPython under the timer rules of other systems.
+//! `punctual emulate` and `punctual exec --accurate`: a C program, which the test compiles, and CPython under the timer rules of other systems.
 
+mod accurate;
 mod node;
 mod python;
 mod repeat;
