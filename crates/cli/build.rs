@@ -43,7 +43,7 @@ fn main() {
 
 /// Builds the library from its sources, or says why not.
 fn build(source: &Path, out: &Path) -> Result<PathBuf, String> {
-    for folder in [".", "../rules", "../core"] {
+    for folder in [".", "../rules", "../sys", "../core"] {
         for part in ["src", "Cargo.toml", "build.rs"] {
             let part = source.join(folder).join(part);
             if part.exists() {

@@ -114,7 +114,7 @@ pub(crate) enum Command {
     #[command(long_about = resolution::ABOUT, after_long_help = resolution::AFTER)]
     Resolution(ResolutionArgs),
 
-    /// Start a program with a timer slack or a priority of its own
+    /// Start a program with a timer slack or a priority of its own, or with waits that end on time
     #[command(long_about = exec::ABOUT, after_long_help = exec::AFTER)]
     Exec(ExecArgs),
 
@@ -138,12 +138,16 @@ pub(crate) fn parse() -> Result<Command, ExitCode> {
         .and_then(|matches| Cli::from_arg_matches(&matches))
         .map(|cli| cli.command)
         .map_err(|error| {
-            // That of a program that `emulate` starts can be anything below.
-            let is_emulate = std::env::args_os()
-                .nth(1)
-                .is_some_and(|name| name == "emulate");
+            // That of a program that `emulate` or `exec --accurate` starts can be anything below.
+            let mut words = std::env::args_os().skip(1);
+            let of_program = match words.next() {
+                Some(name) if name == "exec" => words
+                    .take_while(|word| word != "--")
+                    .any(|word| word == "--accurate"),
+                name => name.is_some_and(|name| name == "emulate"),
+            };
             match answer(&error) {
-                2 if is_emulate => ExitCode::from(emulate::REFUSED),
+                2 if of_program => ExitCode::from(emulate::REFUSED),
                 code => ExitCode::from(code),
             }
         })

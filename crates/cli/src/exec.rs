@@ -5,32 +5,47 @@ use std::ffi::OsString;
 use std::process::Command;
 
 use anyhow::{Error, Result, anyhow, bail};
-use clap::Args;
-use punctual_core::Nanos;
+use clap::{Args, ValueEnum};
+use punctual_core::{Nanos, StrategySpec};
 use punctual_os::{program, slack};
 use punctual_program::setting::Priority;
+
+use crate::values;
 
 /// Runs the command; comes back only when that failed.
 pub(crate) fn run(args: &ExecArgs) -> Result<Infallible> {
     if args.slack.is_none() && args.priority.is_none() {
-        bail!("nothing to give to the program: add --slack LENGTH, --priority P, or both");
+        bail!("nothing to give to the program: add --slack LENGTH, --priority P, or --accurate");
     }
+    on_its_thread(args, || replace(args))
+}
+
+/// Calls `start` on a thread with the slack and the priority, which programs have that it starts.
+pub(crate) fn on_its_thread<T: Send>(
+    args: &ExecArgs,
+    start: impl FnOnce() -> Result<T> + Send,
+) -> Result<T> {
     // Slack first: a real-time thread ignores it.
     if let Some(wanted) = args.slack {
         set_slack(wanted)?;
     }
     // A new thread has the slack also as its default, to which Linux goes back
     // when a thread was real-time for a while (prctl(2), PR_SET_TIMERSLACK).
-    let replaced = std::thread::scope(|scope| scope.spawn(|| replace(args)).join());
-    replaced.unwrap_or_else(|_| bail!("the thread that was to start the program failed"))
+    let started = std::thread::scope(|scope| {
+        // A priority is set here because not every system passes it on to new threads.
+        let with_priority = || {
+            if let Some(wanted) = args.priority {
+                punctual_os::priority::set(wanted).map_err(Error::msg)?;
+            }
+            start()
+        };
+        scope.spawn(with_priority).join()
+    });
+    started.unwrap_or_else(|_| bail!("the thread that was to start the program failed"))
 }
 
-/// Gives the calling thread the priority, and its place to the program. A
-/// priority is set here because not every system passes it on to new threads.
+/// Gives the place of the calling thread to the program.
 fn replace(args: &ExecArgs) -> Result<Infallible> {
-    if let Some(wanted) = args.priority {
-        punctual_os::priority::set(wanted).map_err(Error::msg)?;
-    }
     let Some((name, rest)) = args.command.split_first() else {
         bail!("no program to run: write it after `--`");
     };
@@ -51,24 +66,38 @@ fn set_slack(wanted: Nanos) -> Result<()> {
 
 /// The start of its help.
 pub(crate) const ABOUT: &str = "\
-Start a program with a timer slack or a priority of its own. Linux; --priority alone also on macOS.
+Start a program with a timer slack or a priority of its own, or with waits that end on time. Linux; --priority alone also on \
+macOS.
 
-The program takes the place of punctual: same process, same files, its own exit code. Slack and, on Linux, priority go to \
-every thread and process that it starts, unless they change theirs. Takes no time.";
+Slack and, on Linux, priority go to every thread and process that the program starts, unless they change theirs. Without \
+--accurate the program takes the place of punctual: same process, same files, its own exit code. Takes no time.
+
+--accurate (Linux with glibc) has sleeps and timeouts of the program, its threads and the programs that it starts end when \
+they were asked to end, never early. The program is not changed: a library that is loaded with it waits as punctual's own \
+`adaptive` does. Output, signals and exit code pass through. On standard error comes at the end how late waits were, and \
+how late they are without this: of the first waits one in eight is left alone, until 200 of each kind were.";
 
 /// The end of its help.
 pub(crate) const AFTER: &str = "\
 Priorities on Linux: background is nice 19, utility nice 10, normal nice 0, interactive nice -10, real-time SCHED_FIFO \
 with priority 1. The last two take root, or `ulimit -e` and `ulimit -r`.
 
+With --accurate sleeps block for a little less and spin the rest. A wait for events (poll, select, epoll, a semaphore, \
+sigtimedwait) looks for its event while it spins. Waits for condition variables and locks do not spin, for they could miss \
+what they wait for; they only lose their timer slack. Where the budget is spent, waits do not spin either. Programs that are \
+linked statically, 32-bit, set-uid, linked with musl, or built with AddressSanitizer are refused.
+
 A timer interval of Windows cannot be given to another program: since Windows 10 2004 each has to ask for itself.
 
-Exit codes: 2 could not run it; else what the program returns.
+Exit codes: 2 could not run it, with --accurate 125 refused, 126 cannot run it, 127 there is no such program; else what the \
+program returns.
 
 Examples:
   punctual exec --slack 1ns -- ./game
   punctual exec --slack 1ns --priority real-time -- ./audio --rate 48000
-  punctual exec --slack 1ns -- cat /proc/self/timerslack_ns";
+  punctual exec --slack 1ns -- cat /proc/self/timerslack_ns
+  punctual exec --accurate -- ./emulator game.rom
+  punctual exec --accurate --only sleep --spin 2% -- python3 send.py";
 
 #[derive(Debug, Args)]
 pub(crate) struct ExecArgs {
@@ -80,6 +109,26 @@ pub(crate) struct ExecArgs {
     #[arg(long, value_name = "P", value_parser = priority)]
     pub(crate) priority: Option<Priority>,
 
+    /// Have sleeps and timeouts end when they were asked to end
+    #[arg(long)]
+    pub(crate) accurate: bool,
+
+    /// The share of a CPU that each process may spin [default: 5%]
+    #[arg(long, value_name = "SHARE", requires = "accurate", value_parser = share)]
+    pub(crate) spin: Option<Share>,
+
+    /// How many microseconds of CPU time a microsecond of lateness is worth, from 0.01 to 10000 [default: 10]
+    #[arg(long, value_name = "W", requires = "accurate", value_parser = weight)]
+    pub(crate) weight: Option<f64>,
+
+    /// Leave other timeouts than those of sleeps alone
+    #[arg(long, value_name = "CALLS", requires = "accurate", value_enum)]
+    pub(crate) only: Option<Only>,
+
+    /// No summary, and no wait is left alone to compare with
+    #[arg(short, long, requires = "accurate")]
+    pub(crate) quiet: bool,
+
     /// The program, and what it takes
     #[arg(
         value_name = "COMMAND",
@@ -88,6 +137,28 @@ pub(crate) struct ExecArgs {
         allow_hyphen_values = true
     )]
     pub(crate) command: Vec<OsString>,
+}
+
+/// The calls whose waits end on time.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Only {
+    /// nanosleep, clock_nanosleep, usleep, sleep, thrd_sleep, and select without descriptors
+    Sleep,
+}
+
+/// A share, from 0 to 1.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share(pub(crate) f64);
+
+fn share(text: &str) -> Result<Share, String> {
+    let percent = text.strip_suffix('%').unwrap_or("");
+    let instead = "give a share of a CPU from 0% to 100%, such as 5%";
+    values::number(percent, 0.0..=100.0, instead).map(|percent: f64| Share(percent / 100.0))
+}
+
+fn weight(text: &str) -> Result<f64, String> {
+    let instead = "a weight is a number from 0.01 to 10000";
+    values::number(text, StrategySpec::WEIGHTS, instead)
 }
 
 pub(crate) fn priority(text: &str) -> Result<Priority, String> {

@@ -62,6 +62,11 @@ fn command() -> ExitCode {
     if let Command::Emulate(args) = &command {
         return emulate::run(args);
     }
+    if let Command::Exec(args) = &command
+        && args.accurate
+    {
+        return emulate::accurate(args);
+    }
     // A file has the lines that it would have without a terminal.
     let columns = console::columns().filter(|_| std::io::stdout().is_terminal());
     let done = punctual_report::within_columns(columns, || match command {

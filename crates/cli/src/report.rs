@@ -19,7 +19,7 @@ use crate::{Done, say, stop};
 pub(crate) const ABOUT: &str = "\
 Write one HTML file with answers, figures and tables, to mail or to keep.
 
-Takes the files that `--json` of bench, measure, doctor, watch, simulate and zero writes, and logs of other programs (punctual import); several are also set side by side. \
+Takes the files that `--json` of bench, measure, doctor, watch, simulate, emulate and zero writes, and logs of other programs (punctual import); several are also set side by side. \
 Without any, it measures a quick set of everything on this computer first, in about a minute, and adds Windows generations from \
 the simulator. The file needs nothing beside itself: it opens without a network, and can be read without scripts. The same Runs \
 give the same bytes. Names of other processes and of folders are left out.";

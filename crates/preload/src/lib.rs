@@ -1,30 +1,37 @@
-//! The library that `punctual emulate` starts other programs with.
+//! The library that `punctual emulate` and `punctual exec --accurate` start other programs with.
 //!
-//! Each timed wait of libc ends when the [rule](punctual_rules) of another system ends it. A wait that the rule
+//! Under `emulate` each timed wait of libc ends when the [rule](punctual_rules) of another system ends it. A wait that the rule
 //! ends later asks the real function for more; one that it ends sooner asks for less. A wait that an
-//! event ends, ends then.
+//! event ends, ends then. Under `exec --accurate` it ends [when it was asked to end](accurate).
 //!
 //! - No wrapper waits for a lock or calls an allocator of the program. Wrappers run in signal handlers, after a
 //!   fork, and while other threads hold any lock. A wait tries one rule after the other until one is free.
-//!   The memory of rules is a part of this library. The interpreter alone calls the clocks that replace its own, and
-//!   they use its memory.
+//!   The memory of rules is a part of this library. The interpreter alone calls the functions that replace its own,
+//!   and they use its memory.
 //! - Wrappers keep `errno`, what is left of a sleep, cancellation (a thread that is cancelled unwinds
 //!   through them, and they hold nothing meanwhile), and absolute times on the clock of the caller.
 //! - All processes of a run share one page, [`page`], with the rule, the instant of its first tick, and the books.
 //!
 //! | file | what is in it |
 //! |---|---|
+//! | [`accurate`] | waits that end when they were asked to end: their page, lateness, limit of spinning |
 //! | `page` | the page that the command and its processes share |
+//! | `wait` | a wait, under a rule or on time |
+//! | `on_time` | waits that end on time |
+//! | `strategies` | the strategies of the threads that wait so |
 //! | `books` | what waits were asked for and what they took |
 //! | `calls` | the functions of libc that wait |
 //! | `exec` | programs are started with the library, also with an environment of their own |
+//! | `lines` | the lines of a Python program that sleep |
 //! | `memory` | the memory of the rules |
+//! | `node` | the version of Node |
 //! | `real` | the functions that the wrappers stand before |
 //! | `slots` | the rules of a process |
 //! | `process` | the page of a process, and its clocks |
-//! | `python` | the clocks of CPython, replaced inside the interpreter |
+//! | `python` | functions of CPython, replaced inside the interpreter |
 //! | [`runtime`] | the calls by which ports of runtimes wait elsewhere |
 
+pub mod accurate;
 pub mod call;
 pub mod page;
 pub mod runtime;
@@ -34,11 +41,16 @@ mod interpose {
     mod books;
     mod calls;
     mod exec;
+    mod lines;
     mod memory;
+    mod node;
+    mod on_time;
     mod process;
     mod python;
     mod real;
     mod slots;
+    mod strategies;
+    mod wait;
 }
 
 pub use call::Call;

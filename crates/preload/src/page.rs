@@ -3,12 +3,14 @@
 //! The command writes what comes first and reads the books when the run is over. Nothing that a
 //! process reads in it is an address or a length of memory: a spoilt page makes wrong waits.
 
+use std::mem::discriminant;
+
 use punctual_core::Nanos;
 use punctual_rules::setting::{Power, Priority};
 use punctual_rules::{Description, Host, Setting, Time};
 
 use crate::Call;
-use crate::runtime::{self, TakenFor, Way, cpython};
+use crate::runtime::{self, TakenFor, Way};
 
 /// The variable of the environment that names the file of the page.
 pub const VARIABLE: &str = "PUNCTUAL_EMULATE";
@@ -58,12 +60,18 @@ pub mod at {
     pub const LOGGED: usize = 145;
     /// How many waits the log has room for.
     pub const LOG_ROOM: usize = 146;
+    /// Whether the lines of programs that wait are noted.
+    pub const NOTES_LINES: usize = 147;
     /// Whether clocks of runtimes are replaced.
     pub const CLOCKS: usize = 148;
     /// The time of day less CLOCK_MONOTONIC, in nanoseconds; it wraps.
     pub const TIME_OF_DAY: usize = 149;
     /// A bit for each minor version of CPython that was emulated.
     pub const PYTHONS: usize = 150;
+    /// A bit for each minor version of Rust 1 that was emulated, in two words.
+    pub const RUSTS: usize = 153;
+    /// A bit for each major version of Node that was emulated.
+    pub const NODES: usize = 155;
     /// How many processes of CPython had clocks to replace, and in how many they were replaced.
     pub const CLOCKS_WANTED: usize = 151;
     /// See there.
@@ -72,14 +80,21 @@ pub mod at {
     pub const RUNTIMES: usize = 160;
     /// The books: [`super::BOOKS`] entries of eight words.
     pub const BOOKS: usize = 192;
+    /// The lines of programs that wait: [`super::LINES`] entries of [`super::LINE_WORDS`] words. The first word is not
+    /// zero, the second is the number of the line, and the others are the end of the name of its file.
+    pub const LINES: usize = BOOKS + 8 * super::BOOKS;
     /// The log: entries of eight words.
-    pub const LOG: usize = BOOKS + 8 * super::BOOKS;
+    pub const LOG: usize = LINES + super::LINE_WORDS * super::LINES;
 }
 
 /// How many runtimes are named.
 pub const RUNTIMES: usize = 8;
 /// How many different calls and lengths the books have room for.
 pub const BOOKS: usize = 256;
+/// How many lines of programs are noted.
+pub const LINES: usize = 256;
+/// How many words a line takes.
+pub const LINE_WORDS: usize = 32;
 /// The longest text of a rule, in bytes.
 pub const RULE_MOST: usize = 1024;
 
@@ -97,6 +112,8 @@ pub struct Run {
     pub seed: u64,
     /// See [`at::TAKEN_FOR`].
     pub taken_for: Option<TakenFor>,
+    /// See [`at::NOTES_LINES`].
+    pub notes_lines: bool,
     /// See [`at::CLOCKS`].
     pub clocks: bool,
     /// See [`at::TIME_OF_DAY`].
@@ -151,6 +168,7 @@ impl Run {
         words[at::ORIGIN] = self.origin;
         words[at::SEED] = self.seed;
         words[at::TAKEN_FOR] = TakenFor::word(self.taken_for);
+        words[at::NOTES_LINES] = u64::from(self.notes_lines);
         words[at::CLOCKS] = u64::from(self.clocks);
         words[at::TIME_OF_DAY] = self.time_of_day;
         let settings = self.settings;
@@ -190,6 +208,7 @@ impl Run {
             origin: word(at::ORIGIN),
             seed: word(at::SEED),
             taken_for: TakenFor::of(word(at::TAKEN_FOR)),
+            notes_lines: word(at::NOTES_LINES) != 0,
             clocks: word(at::CLOCKS) != 0,
             time_of_day: word(at::TIME_OF_DAY),
             settings: Settings {
@@ -206,16 +225,26 @@ impl Run {
     /// Decides which port a process is emulated as. `None` if it cannot be emulated: its runtime has no
     /// lines in a table, and the user does not say what to take it for.
     pub fn taken_for(&self, found: Found) -> Option<TakenFor> {
-        let (first, last) = cpython::VERSIONS;
-        match (found, self.taken_for) {
-            (Found::Plain, _) => Some(TakenFor::Plain),
-            (_, Some(taken_for)) => Some(taken_for),
-            (Found::Python(minor), None) if (first..=last).contains(&minor) => {
-                Some(TakenFor::Python(minor))
-            }
+        let known = match found {
+            Found::Plain => return Some(TakenFor::Plain),
+            Found::Python(minor) => Some(TakenFor::Python(minor)),
+            Found::Rust(minor) => Some(TakenFor::Rust(minor)),
+            Found::Node(major) => Some(TakenFor::Node(major)),
+            Found::Other => None,
+        };
+        // A program of one runtime starts those of others, which stay themselves.
+        let is_meant = |taken_for: &TakenFor| match (known, taken_for) {
+            (None, _) | (_, TakenFor::Plain) => true,
+            (Some(known), taken_for) => discriminant(&known) == discriminant(taken_for),
+        };
+        if let Some(taken_for) = self.taken_for.filter(is_meant) {
+            return Some(taken_for);
+        }
+        match known.filter(|known| known.has_lines()) {
+            Some(known) => Some(known),
             // Each call is itself there.
-            _ if self.rule.starts_with("linux") => Some(TakenFor::Plain),
-            _ => None,
+            None if self.rule.starts_with("linux") => Some(TakenFor::Plain),
+            None => None,
         }
     }
 
@@ -233,17 +262,35 @@ impl Run {
     }
 }
 
-/// The first word of the entry of the books for waits of this call and length: lengths count to two digits.
-pub fn key(call: Call, asked: u64) -> u64 {
-    let digits = asked.max(1).ilog10().saturating_sub(1);
-    let step = 10_u64.pow(digits);
-    (call as u64 + 1) << 58 | (asked / step * step).min((1 << 58) - 1)
+/// The kind of waits that have an entry of the books in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// The function.
+    pub call: Call,
+    /// The length that it asks for, to two digits.
+    pub asked: Nanos,
+    /// The place of its line in the table of lines, and one; zero if the line is not known.
+    pub line: u16,
 }
 
-/// The call and the length of such a word.
-pub fn of_key(key: u64) -> Option<(Call, Nanos)> {
-    let call = Call::of((key >> 58).checked_sub(1)?)?;
-    Some((call, Nanos::new(key & ((1 << 58) - 1))))
+impl Kind {
+    /// The first word of their entry.
+    pub fn word(self) -> u64 {
+        let asked = self.asked.as_ns().max(1);
+        let zeros = asked.ilog10().saturating_sub(1);
+        let digits = asked / 10_u64.pow(zeros);
+        (self.call as u64 + 1) << 32 | u64::from(self.line) << 16 | u64::from(zeros) << 8 | digits
+    }
+
+    /// Reads such a word.
+    pub fn of(word: u64) -> Option<Self> {
+        let step = 10_u64.checked_pow((word >> 8 & 0xff) as u32)?;
+        Some(Self {
+            call: Call::of((word >> 32).checked_sub(1)?)?,
+            asked: Nanos::new(step.checked_mul(word & 0xff)?),
+            line: (word >> 16) as u16,
+        })
+    }
 }
 
 /// The runtime of a program, as far as it is known.
@@ -253,6 +300,10 @@ pub enum Found {
     Plain,
     /// CPython 3 of this minor version.
     Python(u8),
+    /// Rust 1 of this minor version.
+    Rust(u8),
+    /// Node of this major version.
+    Node(u8),
     /// Another runtime, or CPython of an unknown version.
     Other,
 }
@@ -368,6 +419,7 @@ mod tests {
                 origin: u64::MAX - 5,
                 seed: 7,
                 taken_for: Some(TakenFor::Python(9)),
+                notes_lines: true,
                 clocks: true,
                 time_of_day: 9,
                 settings,
@@ -397,6 +449,7 @@ mod tests {
             origin: 0,
             seed: 0,
             taken_for: None,
+            notes_lines: false,
             clocks: false,
             time_of_day: 0,
             settings: Settings::default(),
@@ -410,6 +463,16 @@ mod tests {
         assert_eq!(run.taken_for(Found::Plain), Some(TakenFor::Plain));
         run.taken_for = Some(TakenFor::Plain);
         assert_eq!(run.taken_for(Found::Python(9)), Some(TakenFor::Plain));
+        run.taken_for = None;
+        assert_eq!(run.taken_for(Found::Rust(75)), Some(TakenFor::Rust(75)));
+        assert_eq!(run.taken_for(Found::Rust(62)), None);
+        run.taken_for = Some(TakenFor::Rust(80));
+        assert_eq!(run.taken_for(Found::Rust(75)), Some(TakenFor::Rust(80)));
+        assert_eq!(run.taken_for(Found::Other), Some(TakenFor::Rust(80)));
+        // A runtime stays itself where the user states another.
+        assert_eq!(run.taken_for(Found::Node(20)), Some(TakenFor::Node(20)));
+        assert_eq!(run.taken_for(Found::Node(21)), None);
+        assert_eq!(run.taken_for(Found::Python(9)), Some(TakenFor::Python(9)));
         (run.taken_for, run.rule) = (None, "linux".to_owned());
         assert_eq!(run.taken_for(Found::Other), Some(TakenFor::Plain));
     }
@@ -422,11 +485,19 @@ mod tests {
             (199, 190),
             (1_000_000, 1_000_000),
             (15_999_999, 15_000_000),
+            (315_360_000_000_000_000, 310_000_000_000_000_000),
         ] {
-            let key = key(Call::Futex, asked);
-            assert_eq!(of_key(key), Some((Call::Futex, Nanos::new(kept))));
+            for line in [0, 9, u16::MAX] {
+                let [kind, read] = [asked, kept].map(|asked| Kind {
+                    call: Call::Futex,
+                    asked: Nanos::new(asked),
+                    line,
+                });
+                assert_eq!(Kind::of(kind.word()), Some(read));
+            }
         }
-        assert_eq!(of_key(0), None);
+        assert_eq!(Kind::of(0), None);
+        assert_eq!(Kind::of(u64::MAX), None);
     }
 
     #[test]
@@ -439,7 +510,7 @@ mod tests {
                 call: Call::Futex,
                 way: Way {
                     method: punctual_core::Method::WaitForSingleObject,
-                    again: true,
+                    again: runtime::Again::UntilOver,
                 },
                 called: 1,
                 asked: 2,

@@ -11,6 +11,7 @@
 //! - [`DoctorFindings`] are the findings of `punctual doctor` in a [`Situation`], and
 //!   [`Diagnosis`] the same in words.
 //! - [`Disturbance`] is other activity during a measurement.
+//! - [`Emulated`] is a command whose waits ended as another system's would.
 //! - [`compare`] sets several Runs side by side, and [`published`] has published measurements of
 //!   the same.
 //! - [`sweep`] has the rows of sweeps and their verdicts.
@@ -21,6 +22,7 @@
 pub mod compare;
 mod cost;
 mod disturbance;
+mod emulated;
 pub mod experiment;
 mod findings;
 mod histogram;
@@ -45,6 +47,7 @@ pub use cost::{Cost, NAP_PENALTIES_NS, Round, WEIGHTS, Weights};
 pub use disturbance::{
     ClockStep, CpuQuota, Disturbance, OtherProcess, OwnStops, StealDoubt, Throttled,
 };
+pub use emulated::{Emulated, EmulatedRun, EmulatedSettings, EmulatedWaits};
 pub use experiment::{Experiment, OfExperiment, OfLength};
 pub use findings::{
     Advice, Allowance, Change, Diagnosis, DoctorFindings, Doubt, Expectation, Fact, FoundTier,

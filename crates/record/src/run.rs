@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::compare::RunRow;
 use crate::cost::{Round, Weights};
 use crate::disturbance::Disturbance;
+use crate::emulated::Emulated;
 use crate::experiment::{Experiment, RegimeBatch};
 use crate::findings::Diagnosis;
 use crate::findings::Expectation;
@@ -92,6 +93,9 @@ pub struct Findings {
     /// The log of another program that it was made of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+    /// The command that ran under the timers of another system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulated: Option<Emulated>,
     /// The CPU that was measured on, if it was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<usize>,
@@ -448,8 +452,7 @@ pub fn schema() -> Value {
 }
 
 /// The description of a Run file, for a user who gave another file.
-const RUN_FILE: &str =
-    "a Run file is what `--json FILE` of bench, measure, doctor, watch, simulate and zero writes";
+const RUN_FILE: &str = "a Run file is what `--json FILE` of bench, measure, doctor, watch, simulate, emulate and zero writes";
 
 /// No name or sentence in a Run is longer, in bytes.
 const LONGEST_TEXT: usize = 1 << 16;

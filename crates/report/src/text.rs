@@ -112,7 +112,7 @@ impl Report for Measurement {
         if let Some(diagnosis) = &run.beside.doctor {
             return doctor::sections(run, diagnosis);
         }
-        let mut sections = Vec::new();
+        let mut sections = Vec::from_iter(verdict::emulated::section(run));
         for (_, group) in select::grouped(&run.results, table) {
             sections.extend(match &group[0].experiment {
                 Experiment::Pace(pace) => match pace.deadlines {
@@ -169,6 +169,16 @@ impl Report for Measurement {
             }
         }
         run.beside.doctor = run.beside.doctor.map(crate::doctor::for_a_reader);
+        if let Some(emulated) = &mut run.beside.emulated {
+            let lines = emulated
+                .waits
+                .iter_mut()
+                .filter_map(|waits| waits.line.as_mut());
+            // Those in the folder of the command begin there.
+            for line in lines.filter(|line| line.starts_with('/')) {
+                *line = prose::last_parts([line.as_str()].into_iter(), "");
+            }
+        }
         let expected = run.beside.expectations.iter_mut().map(|it| &mut it.on);
         let models = run.beside.models.iter_mut().map(|it| &mut it.name);
         for name in expected.chain(models) {

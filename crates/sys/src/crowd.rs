@@ -25,12 +25,12 @@ pub fn spin_until(
     from: Tick,
     end: Tick,
     every: Nanos,
-    is_over: impl Fn() -> bool,
+    mut is_over: impl FnMut() -> bool,
 ) -> (Tick, Reason) {
     let mut spun = Spun::Kept(Nanos::ZERO);
     let mut now = from;
     if CROWD.begin(from.as_ns()) {
-        (now, spun) = share(from, end - Crowd::KEEPS, &is_over);
+        (now, spun) = share(from, end - Crowd::KEEPS, &mut is_over);
     }
     while now < end && !is_over() {
         now = spin::until(end.min(now + every));
@@ -61,7 +61,7 @@ pub fn overslept(now: Tick, late: Nanos) {
 
 /// Offers the CPU again and again until `end`, or until a busy thread took it.
 #[cold]
-fn share(from: Tick, end: Tick, is_over: impl Fn() -> bool) -> (Tick, Spun) {
+fn share(from: Tick, end: Tick, mut is_over: impl FnMut() -> bool) -> (Tick, Spun) {
     /// After so many offers without progress of the clock, the clock stands still.
     const MANY: u32 = 1 << 10;
     if !CROWD.knows_cpus() {
@@ -106,10 +106,11 @@ fn cpus() -> u32 {
     cpus.map_or(u32::MAX, |cpus| cpus.get() as u32)
 }
 
-/// Whether many threads of this process waited at the same time lately.
+/// Whether many threads of this process waited at the same time lately, so that naps keep their timer slack
+/// ([`Crowd::is_crowded`]).
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[inline]
-pub(crate) fn is_crowded() -> bool {
+pub fn is_crowded() -> bool {
     CROWD.was_crowded() && CROWD.is_crowded(clock::now().as_ns())
 }
 

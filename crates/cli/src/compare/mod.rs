@@ -33,6 +33,12 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
     let runs = args.files.iter().zip(&texts).map(|(file, text)| {
         let name = files::name(file);
         let run = Run::<AnyRow>::from_json(text).map_err(|why| anyhow!("{name}: {why}"))?;
+        if run.other.contains_key("emulated") {
+            bail!(
+                "{name} is of `punctual emulate`, whose waits are those of one program: `punctual report` shows them, and \
+                 `emulate --repeat` compares them with native runs"
+            );
+        }
         Ok((name, run))
     });
     let runs: Vec<(String, Run<AnyRow>)> = runs.collect::<Result<_>>()?;

@@ -1,9 +1,19 @@
-//! `punctual emulate`.
+//! `punctual emulate`, and `punctual exec --accurate`, which starts programs with the same library.
 
+#[cfg(unix)]
+mod accurate;
+#[cfg(unix)]
+mod books;
 #[cfg(unix)]
 mod program;
 #[cfg(unix)]
+mod record;
+#[cfg(unix)]
+mod repeat;
+#[cfg(unix)]
 mod run;
+#[cfg(unix)]
+mod stage;
 #[cfg(unix)]
 mod summary;
 
@@ -16,7 +26,7 @@ use punctual_core::Nanos;
 use punctual_preload::runtime::TakenFor;
 use punctual_program::setting::Priority;
 
-use crate::exec::priority;
+use crate::exec::{ExecArgs, priority};
 use crate::{say, values};
 
 // The library, if it was built.
@@ -49,9 +59,23 @@ impl Failure {
 }
 
 /// Runs the program; the exit code is its own.
-#[cfg(unix)]
 pub(crate) fn run(args: &EmulateArgs) -> ExitCode {
-    match run::run(args) {
+    #[cfg(unix)]
+    return ended(run::run(args));
+    #[cfg(not(unix))]
+    return not_here("emulate", args);
+}
+
+/// Runs the program with waits that end on time; the exit code is its own.
+pub(crate) fn accurate(args: &ExecArgs) -> ExitCode {
+    #[cfg(unix)]
+    return ended(accurate::run(args));
+    #[cfg(not(unix))]
+    return not_here("exec --accurate", args);
+}
+
+fn ended(done: Result<u8, Failure>) -> ExitCode {
+    match done {
         Ok(code) => ExitCode::from(code),
         Err(Failure { code, why }) => {
             say!("error: {}", crate::args::with_guess(why));
@@ -62,10 +86,9 @@ pub(crate) fn run(args: &EmulateArgs) -> ExitCode {
 
 /// Refuses: the library is for Linux.
 #[cfg(not(unix))]
-pub(crate) fn run(_args: &EmulateArgs) -> ExitCode {
-    let Failure { code, why } = Failure::new(REFUSED, "`emulate` needs Linux with glibc");
-    say!("error: {why}");
-    ExitCode::from(code)
+fn not_here<T>(command: &str, _args: &T) -> ExitCode {
+    let why = format!("`{command}` needs Linux with glibc");
+    ended(Err(Failure::new(REFUSED, why)))
 }
 
 /// The start of its help.
@@ -80,20 +103,29 @@ pass through. On standard error comes at the end what its waits asked for and wh
 pub(crate) const AFTER: &str = "\
 The rule is that of `punctual simulate`, with parameters as there: windows-11,slip=5. The program is taken for a port that \
 calls Sleep for sleeps, SleepConditionVariable for condition variables, and WaitForMultipleObjects for poll, select and \
-epoll. CPython 3.9 to 3.14 is known: its waits end as those of its port to that system, and up to 3.12 time.time and \
-time.monotonic move in steps where they do on Windows. Other runtimes whose ports call something else are refused, unless \
+epoll. CPython 3.9 to 3.14, Node 18, 20, 22 and 24, and Rust 1.63 to 1.96 are known: their waits end as those of their ports to that system. Up to CPython \
+3.12 time.time and time.monotonic move in steps where they do on Windows. Other runtimes whose ports call something else are refused, unless \
 `--as` says otherwise.
 
 Not emulated: scheduling and other clocks, timers that meet those of other threads, timers of file descriptors, \
 waits that call the kernel without libc, and children that execle starts with an environment of their own.
 
-Exit codes: 125 refused, 126 cannot run it, 127 there is no such program; else what the program returns.
+Exit codes: 125 refused, 126 cannot run it, 127 there is no such program; else what the program returns. With `--repeat`: \
+0 no run failed, 1 runs failed under the model and none natively, 3 runs failed natively too or a signal ended it early. A run \
+fails with an exit code other than 0 or by a signal. `timeout 60 COMMAND` also fails runs that hang.
 
 Examples:
   punctual emulate windows-11 -- python3 -m pytest tests/
+  punctual emulate windows-11 -- cargo test
   punctual emulate windows-11 --as python-3.10 -v -- python3 server.py
   punctual emulate windows-10-2004 --request 1ms -- ./game --frames 600
-  punctual emulate linux,slack=1ns --log waits.tsv -- ./pacer";
+  punctual emulate linux,slack=1ns --log waits.tsv -- ./pacer
+  punctual emulate windows-11 --repeat 20 -- python3 -m pytest tests/";
+
+/// A number of turns.
+fn repetitions(text: &str) -> Result<u32, String> {
+    values::number(text, 1..=1_000_000, "give a whole number from 1 to 1000000")
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct EmulateArgs {
@@ -121,7 +153,7 @@ pub(crate) struct EmulateArgs {
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::seed)]
     pub(crate) seed: Option<u64>,
 
-    /// Take programs of runtimes for something else: plain (a C program), python-3.9 to python-3.14
+    /// Take programs of runtimes for something else: plain (a C program), python-3.9 to python-3.14, rust-1.63 to rust-1.96, node-18, node-20, node-22, node-24
     #[arg(long = "as", value_name = "WHAT")]
     pub(crate) taken_for: Option<TakenFor>,
 
@@ -133,9 +165,18 @@ pub(crate) struct EmulateArgs {
     #[arg(long, overrides_with = "clocks")]
     pub(crate) no_clocks: bool,
 
+    /// Run the program N times under the model and N times natively, in turns, and compare how often it fails. Its input is
+    /// empty, and its output is shown of the first run that fails, on each side
+    #[arg(long, value_name = "N", conflicts_with = "log", value_parser = repetitions)]
+    pub(crate) repeat: Option<u32>,
+
     /// Write each wait into this file, tab-separated
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
+
+    /// Write the result to a file, as JSON: the waits, the model, the seed, and how the program ended
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
 
     /// No summary
     #[arg(short, long)]

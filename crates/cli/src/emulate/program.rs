@@ -9,7 +9,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use punctual_preload::page::{Found, Run};
-use punctual_preload::runtime::{self, cpython};
+use punctual_preload::runtime::elf::{part, place};
+use punctual_preload::runtime::rust::{self, InFile};
+use punctual_preload::runtime::{self, cpython, node};
 
 use super::{CANNOT_RUN, Failure, NOT_FOUND, REFUSED};
 
@@ -42,8 +44,8 @@ fn is_executable(file: &Path) -> bool {
 /// How many scripts may lead from one to the next.
 const SCRIPTS: usize = 4;
 
-/// Refuses a program whose waits the library does not see, or sees as those of another.
-pub(super) fn check(file: &Path, run: &Run) -> Result<(), Failure> {
+/// Refuses a program whose waits the library does not see, or which a run sees as those of another.
+pub(super) fn check(file: &Path, run: Option<&Run>) -> Result<(), Failure> {
     let mut file = file.to_path_buf();
     for _ in 0..=SCRIPTS {
         let bytes = read(&file)?;
@@ -89,7 +91,7 @@ const LARGEST: u64 = 512 << 20;
 fn refused(file: &Path, why: &str) -> Failure {
     Failure::new(
         REFUSED,
-        format!("`{}` cannot be emulated: {why}", file.display()),
+        format!("`{}` cannot use the library: {why}", file.display()),
     )
 }
 
@@ -109,7 +111,7 @@ fn interpreter(bytes: &[u8]) -> Option<Result<PathBuf, Failure>> {
     })
 }
 
-fn check_binary(file: &Path, bytes: &[u8], run: &Run) -> Result<(), Failure> {
+fn check_binary(file: &Path, bytes: &[u8], run: Option<&Run>) -> Result<(), Failure> {
     let Some(elf) = Elf::of(bytes) else {
         // The kernel says what is wrong with it.
         return Ok(());
@@ -142,23 +144,39 @@ fn check_binary(file: &Path, bytes: &[u8], run: &Run) -> Result<(), Failure> {
             "it is built with AddressSanitizer, which wants to be loaded first",
         ));
     }
+    let Some(run) = run else { return Ok(()) };
     let (found, runtime) = runtime(file, bytes);
     if run.taken_for(found).is_some() {
         return Ok(());
     }
-    let first = cpython::VERSIONS.0;
-    let advice = match runtime.starts_with("python") || runtime.starts_with("CPython") {
-        true => format!("`--as python-3.{first}` takes it for the nearest that has one"),
-        false => "`--as plain` takes it for a C program".to_owned(),
+    let nearest = |name: &str, (first, last): (u8, u8), minor: Option<u8>| {
+        let minor = minor.unwrap_or(last).clamp(first, last);
+        format!("`--as {name}.{minor}` takes it for the nearest that has one")
     };
-    Err(refused(
-        file,
-        &format!(
-            "{runtime} waits by other calls on that system than a C program does, and no table of them is \
-             there yet: an answer would be wrong, not approximate; {advice}"
+    let advice = match found {
+        Found::Python(minor) => nearest("python-3", cpython::VERSIONS, Some(minor)),
+        Found::Rust(minor) => nearest("rust-1", rust::VERSIONS, Some(minor)),
+        _ if runtime.starts_with("node") => {
+            "`--as node-24` takes it for the last that has one".to_owned()
+        }
+        _ if runtime.starts_with(RUST) => nearest("rust-1", rust::VERSIONS, None),
+        _ if runtime.starts_with("python") || runtime.starts_with("CPython") => {
+            nearest("python-3", cpython::VERSIONS, None)
+        }
+        _ => "`--as plain` takes it for a C program".to_owned(),
+    };
+    let shown = file.display();
+    Err(Failure::new(
+        REFUSED,
+        format!(
+            "`{shown}` cannot be emulated: {runtime} waits by other calls on that system than a C program does, and no \
+             table of them is there yet: an answer would be wrong, not approximate; {advice}"
         ),
     ))
 }
+
+/// The runtime of Rust in words.
+const RUST: &str = "the standard library of Rust";
 
 /// The runtime of a program whose port to another system waits by calls of its own, and its name.
 fn runtime(file: &Path, bytes: &[u8]) -> (Found, String) {
@@ -168,24 +186,34 @@ fn runtime(file: &Path, bytes: &[u8]) -> (Found, String) {
     match Found::by_name(name) {
         found @ Found::Python(_) => return (found, shown),
         Found::Other => {
-            let minor = python_in(bytes).filter(|_| name.starts_with(b"python"));
-            return (minor.map_or(Found::Other, Found::Python), shown);
+            let found = match name {
+                name if name.starts_with(b"python") => python_in(bytes).map(Found::Python),
+                name if name.starts_with(b"node") => node::in_file(bytes).map(Found::Node),
+                _ => None,
+            };
+            return (found.unwrap_or(Found::Other), shown);
         }
-        Found::Plain => {}
+        Found::Plain | Found::Rust(_) | Found::Node(_) => {}
     }
-    let marks: [(&[u8], &str); 5] = [
-        (b"/rustc/", "the standard library of Rust"),
+    // Put together here, as for AddressSanitizer.
+    if has(bytes, &[&b"libpy"[..], b"thon3"].concat()) {
+        return match python_in(bytes) {
+            Some(minor) => (Found::Python(minor), format!("CPython 3.{minor}")),
+            None => (Found::Other, "CPython".to_owned()),
+        };
+    }
+    match rust::in_file(bytes) {
+        InFile::Version(minor) => return (Found::Rust(minor), format!("{RUST} 1.{minor}")),
+        InFile::Unknown => return (Found::Other, format!("{RUST} of an unknown version")),
+        InFile::None => {}
+    }
+    let marks: [(&[u8], &str); 3] = [
         (b"\xff Go buildinf:", "Go"),
-        (b"libpython3", "CPython"),
         (b"libjli.so", "a Java machine"),
         (b"libcoreclr", ".NET"),
     ];
     match marks.iter().find(|(mark, _)| has(bytes, mark)) {
         None => (Found::Plain, shown),
-        Some((b"libpython3", runtime)) => match python_in(bytes) {
-            Some(minor) => (Found::Python(minor), format!("{runtime} 3.{minor}")),
-            None => (Found::Other, (*runtime).to_owned()),
-        },
         Some((_, runtime)) => (Found::Other, (*runtime).to_owned()),
     }
 }
@@ -202,20 +230,6 @@ fn python_in(bytes: &[u8]) -> Option<u8> {
 
 fn has(bytes: &[u8], mark: &[u8]) -> bool {
     place(bytes, mark).is_some()
-}
-
-/// Where a mark begins first.
-fn place(bytes: &[u8], mark: &[u8]) -> Option<usize> {
-    let first = mark[0];
-    let mut begin = 0;
-    while let Some(at) = bytes[begin..].iter().position(|byte| *byte == first) {
-        begin += at;
-        if bytes[begin..].starts_with(mark) {
-            return Some(begin);
-        }
-        begin += 1;
-    }
-    None
 }
 
 /// The parts of a program's file that matter here.
@@ -265,10 +279,6 @@ impl<'b> Elf<'b> {
     }
 }
 
-fn part<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
-    bytes.get(at..at.checked_add(N)?)?.try_into().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -315,12 +325,13 @@ mod tests {
         assert_eq!(of("/no/game", b"libpython3.10.so"), Found::Python(10));
         assert_eq!(of("/no/pypy3.10", b"lib/python3.10"), Found::Other);
         assert_eq!(of("/no/server", b"\0/rustc/abc"), Found::Other);
+        assert_eq!(
+            of("/no/server", b"libpython3.11.so /rustc/"),
+            Found::Python(11)
+        );
         assert_eq!(of("/no/sh", b"lib/python3.10"), Found::Plain);
-    }
-
-    #[test]
-    fn a_mark_is_found_wherever_it_is() {
-        assert!(has(b"aaab", b"aab") && has(b"b", b"b"));
-        assert!(!has(b"aaa", b"aab") && !has(b"", b"a"));
+        let address = b"https://nodejs.org/download/release/v20.20.2/node-v20.20.2.tar.gz";
+        assert_eq!(of("/no/node", address), Found::Node(20));
+        assert_eq!(of("/no/node", b"lib/python3.10"), Found::Other);
     }
 }

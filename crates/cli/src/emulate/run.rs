@@ -1,8 +1,7 @@
 //! The program under the rule, from its start to its end.
 
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
@@ -10,93 +9,94 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use punctual_os::signals::{self, Ask};
-use punctual_preload::page::{self, Logged, Run, Settings, at};
+use punctual_preload::page::{Logged, Run, Settings, at};
+use punctual_record::EmulatedRun;
 use punctual_rules::Random;
 use punctual_sim::{Model, Time};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::summary::{Books, summary};
-use super::{CANNOT_RUN, EmulateArgs, Failure, LIBRARY, REFUSED, program};
+use super::books::Books;
+use super::record::{Output, emulated};
+use super::stage::{Stage, cannot_write};
+use super::summary::summary;
+use super::{CANNOT_RUN, EmulateArgs, Failure, REFUSED, repeat};
 use crate::say;
 
 /// How many waits the log has room for.
 const LOG_ROOM: u64 = 1_000_000;
 
 pub(super) fn run(args: &EmulateArgs) -> Result<u8, Failure> {
-    let refused = |why: String| Failure::new(REFUSED, why);
-    let Some(library) = LIBRARY else {
-        let why = match cfg!(all(target_os = "linux", target_env = "gnu")) {
-            true => "this build of the command has no library for `emulate`: its build says why",
-            false => "`emulate` needs Linux with glibc",
-        };
-        return Err(refused(why.to_owned()));
-    };
-    let model = Model::parse(&args.model).map_err(refused)?;
-    let run = prepared(args, &model)?;
-    let (name, rest) = args.command.split_first().expect("clap asks for one");
-    let file = program::find(name)?;
-    program::check(&file, &run)?;
-
-    let io = |what: &str| {
-        let what = what.to_owned();
-        move |why: io::Error| Failure::new(REFUSED, format!("cannot write {what}: {why}"))
-    };
-    let folder = tempfile::Builder::new()
-        .prefix("punctual-emulate-")
-        .tempdir();
-    let folder = folder.map_err(io("the library"))?;
-    // A child with another user loads the library too; it has the waits, but nothing is counted of it.
-    let mode = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode));
-    mode(folder.path(), 0o755).map_err(io("the library"))?;
-    let carried = folder.path().join(page::LIBRARY);
-    fs::write(&carried, library).map_err(io("the library"))?;
-    mode(&carried, 0o644).map_err(io("the library"))?;
-    let room = if args.log.is_some() { LOG_ROOM } else { 0 };
-    let path = folder.path().join("page");
-    let words = run.page(room).map_err(refused)?;
-    let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_ne_bytes).collect();
-    let mut shared = fs::File::create_new(&path).map_err(io("the page"))?;
-    shared.write_all(&bytes).map_err(io("the page"))?;
-    let len = 8 * (page::WORDS as u64 + 8 * room);
-    shared.set_len(len).map_err(io("the page"))?;
-    mode(&path, 0o644).map_err(io("the page"))?;
-
-    let mut preload = carried.into_os_string();
-    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
-        preload.push(":");
-        preload.push(others);
+    let model = Model::parse(&args.model).map_err(|why| Failure::new(REFUSED, why))?;
+    let run = prepared(args, &model, args.seed.unwrap_or_else(seed_by_time))?;
+    let stage = Stage::new(&args.command, Some(&run))?;
+    let output = Output::new(args)?;
+    if let Some(turns) = args.repeat {
+        return repeat::run(args, turns, &model, &run, &stage, output);
     }
-    let mut command = Command::new(&file);
-    command
-        .args(rest)
-        .env("LD_PRELOAD", preload)
-        .env(page::VARIABLE, &path);
-    std::os::unix::process::CommandExt::arg0(&mut command, name);
-    let status = watched(&mut command, &file)?;
-
-    let mut bytes = Vec::new();
-    let head = 8 * page::WORDS as u64;
-    let read = fs::File::open(&path).map_err(io("the summary"))?;
-    (&read)
-        .take(head)
-        .read_to_end(&mut bytes)
-        .map_err(io("the summary"))?;
-    let books = Books::of(&bytes);
+    let room = if args.log.is_some() { LOG_ROOM } else { 0 };
+    let (mut command, page) = under(&run, &stage, room)?;
+    let status = watched(&mut command, &stage.file)?;
+    let books = Books::read(&page).map_err(cannot_write("the summary"))?;
     if let Some(file) = &args.log {
         let count = books.logged.min(LOG_ROOM);
-        log(file, &run, read, count).map_err(io(&format!("the log `{}`", file.display())))?;
+        log(file, &run, &page, count)
+            .map_err(cannot_write(&format!("the log `{}`", file.display())))?;
     }
+    let ran = ended(Some(run.seed), status);
+    let emulated = emulated(args, &run, vec![ran], &books);
     if !args.quiet {
-        summary(&model, &run, &books, args.verbose)
+        summary(&model, &books, &emulated, args.verbose)
             .iter()
             .for_each(|line| say!("{line}"));
+        say!("seed {}", run.seed);
     }
-    let signal = status.signal().map(|signal| 128 + signal);
-    Ok(status.code().or(signal).map_or(REFUSED, |code| code as u8))
+    output.write(&model, run.seed, &emulated, false)?;
+    Ok(code(status))
 }
 
-/// The run that the arguments ask for.
-fn prepared(args: &EmulateArgs, model: &Model) -> Result<Run, Failure> {
+/// The program under the rule of a run, and its page, which has room for so many waits in the log.
+pub(super) fn under(
+    run: &Run,
+    stage: &Stage<'_>,
+    room: u64,
+) -> Result<(Command, fs::File), Failure> {
+    let words = run.page(room).map_err(|why| Failure::new(REFUSED, why))?;
+    stage.with_page(&words, 8 * room)
+}
+
+/// The bytes of the first words of a page.
+pub(super) fn read(mut page: &fs::File, words: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    page.rewind()?;
+    page.take(8 * words as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The exit code for what the program returned.
+pub(super) fn code(status: ExitStatus) -> u8 {
+    let signal = status.signal().map(|signal| 128 + signal);
+    status.code().or(signal).map_or(REFUSED, |code| code as u8)
+}
+
+/// A run of the program that has ended, with its seed if it was emulated.
+pub(super) fn ended(seed: Option<u64>, status: ExitStatus) -> EmulatedRun {
+    EmulatedRun {
+        seed,
+        exit_code: status.code(),
+        signal: status.signal(),
+    }
+}
+
+/// A seed that is another each time.
+fn seed_by_time() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(1, |since| {
+        since.as_nanos() as u64 ^ u64::from(std::process::id()) << 40
+    })
+}
+
+/// The run that the arguments ask for, with this seed. It begins now.
+pub(super) fn prepared(args: &EmulateArgs, model: &Model, seed: u64) -> Result<Run, Failure> {
     let refused = |why: String| Failure::new(REFUSED, why);
     let name = model.name();
     let Some(rule) = model.rule_as_text() else {
@@ -121,13 +121,6 @@ fn prepared(args: &EmulateArgs, model: &Model) -> Result<Run, Failure> {
             "a request for an interval of zero is refused by Windows".to_owned(),
         ));
     }
-    let by_time = || {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        now.map_or(1, |since| {
-            since.as_nanos() as u64 ^ u64::from(std::process::id()) << 40
-        })
-    };
-    let seed = args.seed.unwrap_or_else(by_time);
     // The ticks of the rule lie anywhere beside those of this computer.
     let phase = Random::new(seed)
         .below(Time::from_ns(1_000_000_000))
@@ -140,6 +133,7 @@ fn prepared(args: &EmulateArgs, model: &Model) -> Result<Run, Failure> {
         origin: now.wrapping_sub(phase),
         seed,
         taken_for: args.taken_for,
+        notes_lines: args.repeat.is_some(),
         clocks: !args.no_clocks,
         time_of_day: time_of_day.wrapping_sub(now),
         settings,
@@ -150,7 +144,7 @@ fn prepared(args: &EmulateArgs, model: &Model) -> Result<Run, Failure> {
 static PROGRAM: AtomicI32 = AtomicI32::new(0);
 
 /// Runs the program to its end. A termination goes to it; the terminal sends Ctrl-C to both.
-fn watched(command: &mut Command, file: &Path) -> Result<ExitStatus, Failure> {
+pub(super) fn watched(command: &mut Command, file: &Path) -> Result<ExitStatus, Failure> {
     let pass_on = |ask| {
         if ask == Ask::Terminate {
             match Pid::from_raw(PROGRAM.load(Ordering::Acquire)) {
@@ -161,15 +155,21 @@ fn watched(command: &mut Command, file: &Path) -> Result<ExitStatus, Failure> {
         }
     };
     signals::on_ask(pass_on).map_err(|why| Failure::new(REFUSED, why.to_string()))?;
-    let shown = file.display();
-    let fail = |why: io::Error| Failure::new(CANNOT_RUN, format!("cannot run `{shown}`: {why}"));
-    let mut child = command.spawn().map_err(fail)?;
+    let mut child = command.spawn().map_err(cannot_run(file))?;
     PROGRAM.store(child.id() as i32, Ordering::Release);
-    child.wait().map_err(fail)
+    child.wait().map_err(cannot_run(file))
+}
+
+/// The failure to start a program or to wait for it.
+pub(super) fn cannot_run(file: &Path) -> impl Fn(io::Error) -> Failure {
+    move |why| {
+        let shown = file.display();
+        Failure::new(CANNOT_RUN, format!("cannot run `{shown}`: {why}"))
+    }
 }
 
 /// Writes each wait as a line.
-fn log(file: &Path, run: &Run, mut page: fs::File, count: u64) -> io::Result<()> {
+fn log(file: &Path, run: &Run, mut page: &fs::File, count: u64) -> io::Result<()> {
     let mut text = io::BufWriter::new(fs::File::create(file)?);
     let Settings {
         request,
@@ -222,7 +222,7 @@ fn log(file: &Path, run: &Run, mut page: fs::File, count: u64) -> io::Result<()>
             wait.slot,
             wait.call.name(),
             wait.way.method,
-            u8::from(wait.way.again),
+            wait.way.again.number(),
             wait.called,
             wait.asked,
             wait.end.as_thirds().div_ceil(3),

@@ -51,7 +51,10 @@ fn what_makes_no_sense_is_refused_in_one_line() {
     ] {
         assert_refused(arguments, words);
     }
-    assert_refused("exec -- true", "add --slack LENGTH, --priority P, or both");
+    assert_refused(
+        "exec -- true",
+        "add --slack LENGTH, --priority P, or --accurate",
+    );
 }
 
 /// The names of the calls differ, so what one system lacks is told by what it

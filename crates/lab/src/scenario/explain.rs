@@ -154,7 +154,7 @@ impl Scenario {
 }
 
 /// The facts about a model for a Run.
-pub(super) fn of_model(model: &Model) -> ModelFacts {
+pub fn of_model(model: &Model) -> ModelFacts {
     let base = model.name().split(',').next().unwrap_or_default();
     let known = Model::known().iter().find(|known| known.name == base);
     let rule = known.map_or_else(|| model.rule_in_words(), |known| known.what.to_owned());

@@ -48,7 +48,7 @@ mod tests;
 pub use asked::{Asked, WhoAsked, who_asked};
 pub use error::Error;
 pub use expect::{Expect, Figure, Series, Stat, Target, Unit};
-pub use explain::{Question, Which, explain};
+pub use explain::{Question, Which, explain, of_model};
 pub use file::Phase;
 pub use limits::THREADS;
 pub use run::{LIMITS, Ran, check, run, run_on, simulate};
@@ -60,7 +60,7 @@ use punctual_program::Program;
 use punctual_sim::Model;
 
 use error::Flaw;
-use explain::{machine_facts, of_model};
+use explain::machine_facts;
 use file::File;
 
 /// A scenario that can be run.

@@ -3,10 +3,12 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::process::{self, Page};
-use super::slots;
+use super::wait::Ask;
+use super::{lines, slots};
 use crate::Call;
-use crate::page::{self, Logged, at};
+use crate::page::{self, Kind, Logged, at};
 use crate::runtime::Way;
+use punctual_core::Nanos;
 use punctual_rules::Time;
 
 /// A wait under way. It holds nothing: the thread may be cancelled meanwhile.
@@ -26,24 +28,13 @@ pub(super) struct Wait {
     slack: Option<libc::c_int>,
 }
 
-/// Longer waits are left alone.
-const LONGEST: u64 = 10 * 365 * 86_400 * 1_000_000_000;
-
 /// How late a wait of the kernel may be that has the slack of an ordinary thread.
 const USUAL_SLACK: u64 = 50_000;
 
 impl Wait {
-    /// A call that asks for so many nanoseconds from now on; `None` if it is left alone.
-    pub(super) fn begin(call: Call, asked: u64) -> Option<Self> {
-        Self::begin_at(call, process::now(libc::CLOCK_MONOTONIC), asked)
-    }
-
-    /// The same from an instant of CLOCK_MONOTONIC on.
+    /// A call that asks for so many nanoseconds from an instant of CLOCK_MONOTONIC on; `None` if it is left alone.
     pub(super) fn begin_at(call: Call, now: u64, asked: u64) -> Option<Self> {
         let page = Page::get()?;
-        if asked == 0 || asked > LONGEST {
-            return None;
-        }
         let called = Page::time(now);
         let is_logged = page.word(at::LOG_ROOM).load(Relaxed) > 0;
         let note = || is_logged.then(|| page.word(at::LOGGED).fetch_add(1, Relaxed));
@@ -54,7 +45,9 @@ impl Wait {
         };
         let end = now.saturating_add(ends.as_thirds().div_ceil(3) - called);
         let due = now + asked;
-        let slack = (end < due + USUAL_SLACK).then(without_slack).flatten();
+        let slack = (end < due + USUAL_SLACK)
+            .then(|| without_slack(1))
+            .flatten();
         let wait = Self {
             page,
             call,
@@ -71,14 +64,12 @@ impl Wait {
         Some(wait)
     }
 
-    /// How long the real call is to take, in nanoseconds.
-    pub(super) fn length(&self) -> u64 {
-        self.end - self.now
-    }
-
-    /// By how much more than the caller asked for; negative if the rule ends it sooner.
-    pub(super) fn more(&self) -> i64 {
-        self.end as i64 - self.due as i64
+    /// How long the real call is to take.
+    pub(super) fn ask(&self) -> Ask {
+        Ask {
+            length: self.end - self.now,
+            more: self.end as i64 - self.due as i64,
+        }
     }
 
     /// The rest of the time that the caller asked for.
@@ -89,12 +80,17 @@ impl Wait {
     /// The call has returned; whether by its timer.
     pub(super) fn finish(self, is_timer: bool) {
         if let Some(slack) = self.slack {
-            // SAFETY: it changes the slack of this thread.
-            unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack) };
+            set_slack(slack);
         }
         let returned = process::now(libc::CLOCK_MONOTONIC);
         self.log(Some(Page::time(returned)), is_timer);
-        let Some(entry) = entry(self.page, self.call, self.due - self.now) else {
+        let here = lines::here();
+        let kind = Kind {
+            call: self.call,
+            asked: Nanos::new(here.map_or(self.due - self.now, |here| here.asked)),
+            line: here.map_or(0, |here| here.line),
+        };
+        let Some(entry) = entry(self.page, kind) else {
             self.page.word(at::OTHERS).fetch_add(1, Relaxed);
             return;
         };
@@ -106,6 +102,7 @@ impl Wait {
             add(3, self.due - self.now);
             add(4, self.end - self.now);
             add(5, returned - self.now);
+            add(6, here.map_or(0, |here| here.asked));
         } else {
             add(2, 1);
         }
@@ -139,18 +136,23 @@ impl Wait {
     }
 }
 
-/// Takes the slack of this thread away; what it was, if it had more than the least.
-fn without_slack() -> Option<libc::c_int> {
+pub(super) fn set_slack(slack: libc::c_int) {
+    // SAFETY: it changes the slack of this thread.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack) };
+}
+
+/// Takes the slack of this thread away if it has more than `most` nanoseconds; what it was then.
+pub(super) fn without_slack(most: libc::c_int) -> Option<libc::c_int> {
     // SAFETY: these concern the slack of this thread.
     unsafe {
         let before = libc::prctl(libc::PR_GET_TIMERSLACK);
-        (before > 1 && libc::prctl(libc::PR_SET_TIMERSLACK, 1) == 0).then_some(before)
+        (before > most && libc::prctl(libc::PR_SET_TIMERSLACK, 1) == 0).then_some(before)
     }
 }
 
-/// Where the books have waits of this call and length.
-fn entry(page: Page, call: Call, asked: u64) -> Option<usize> {
-    let key = page::key(call, asked);
+/// Where the books have waits of this kind.
+fn entry(page: Page, kind: Kind) -> Option<usize> {
+    let key = kind.word();
     let begin = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize;
     (0..16).find_map(|way| {
         let entry = at::BOOKS + 8 * ((begin + way) % page::BOOKS);

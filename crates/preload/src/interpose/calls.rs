@@ -17,9 +17,9 @@ use libc::{
     pthread_cond_t, pthread_mutex_t, sem_t, siginfo_t, sigset_t, timespec, timeval, useconds_t,
 };
 
-use super::books::Wait;
 use super::process::{self, Page};
-use super::real;
+use super::wait::{Until, Wait, errno};
+use super::{on_time, real};
 use crate::Call;
 use crate::page::at;
 
@@ -41,12 +41,8 @@ fn time(ns: u64) -> timespec {
     }
 }
 
-/// A wait until an instant of a clock, and the instant to ask for instead.
-unsafe fn until(
-    call: Call,
-    clock: clockid_t,
-    instant: *const timespec,
-) -> Option<(Wait, timespec)> {
+/// A wait until an instant of a clock, and the instant in nanoseconds.
+unsafe fn until(call: Call, clock: clockid_t, instant: *const timespec) -> Option<(Wait, u64)> {
     let clocks = [
         libc::CLOCK_MONOTONIC,
         libc::CLOCK_REALTIME,
@@ -63,8 +59,10 @@ unsafe fn until(
         libc::CLOCK_MONOTONIC => now,
         _ => process::now(clock),
     };
-    let wait = Wait::begin_at(call, now, instant.checked_sub(here)?)?;
-    Some((wait, time(instant.saturating_add_signed(wait.more()))))
+    let until = Until { clock, ns: instant };
+    let until = Some(until).filter(|_| clock != libc::CLOCK_MONOTONIC);
+    let wait = Wait::begin_at(call, now, instant.checked_sub(here)?, until)?;
+    Some((wait, instant))
 }
 
 /// The clock of an instant for a function that does not say: CLOCK_MONOTONIC counts from the start of
@@ -85,18 +83,13 @@ unsafe fn missing() -> c_int {
     -1
 }
 
-unsafe fn errno() -> c_int {
-    // SAFETY: the place of this thread's error.
-    unsafe { *libc::__errno_location() }
-}
-
 /// Sleeps for a length, by the real `nanosleep`: what it returns, and the wait.
 unsafe fn sleeps(call: Call, ns: u64) -> Option<(c_int, Wait)> {
     let real = real::nanosleep()?;
     let wait = Wait::begin(call, ns)?;
     // SAFETY: the time is of this function.
-    let result = unsafe { real(&time(wait.length()), null_mut()) };
-    wait.finish(result == 0);
+    let real = |length| unsafe { real(&time(length), null_mut()) };
+    let result = wait.by(|ask| real(ask.length), |result| result == 0);
     Some((result, wait))
 }
 
@@ -129,17 +122,20 @@ unsafe extern "C-unwind" fn clock_nanosleep(
             let Some((wait, instant)) = until(Call::ClockNanosleep, clock, asked) else {
                 return real(clock, flags, asked, left);
             };
-            let result = real(clock, flags, &instant, left);
-            wait.finish(result == 0);
-            return result;
+            return wait.by(
+                |ask| real(clock, flags, &time(ask.instant(instant)), left),
+                |result| result == 0,
+            );
         }
         let is_wall = clock == libc::CLOCK_MONOTONIC || clock == libc::CLOCK_REALTIME;
         let length = length(asked).filter(|_| flags == 0 && is_wall);
         let Some(wait) = length.and_then(|ns| Wait::begin(Call::ClockNanosleep, ns)) else {
             return real(clock, flags, asked, left);
         };
-        let result = real(clock, flags, &time(wait.length()), null_mut());
-        wait.finish(result == 0);
+        let result = wait.by(
+            |ask| real(clock, flags, &time(ask.length), null_mut()),
+            |result| result == 0,
+        );
         if result == libc::EINTR && !left.is_null() {
             *left = time(wait.left());
         }
@@ -177,8 +173,10 @@ unsafe extern "C-unwind" fn thrd_sleep(asked: *const timespec, left: *mut timesp
         let Some(wait) = length(asked).and_then(|ns| Wait::begin(Call::ThrdSleep, ns)) else {
             return real(asked, left);
         };
-        let result = real(&time(wait.length()), null_mut());
-        wait.finish(result == 0);
+        let result = wait.by(
+            |ask| real(&time(ask.length), null_mut()),
+            |result| result == 0,
+        );
         if result == -1 && !left.is_null() {
             *left = time(wait.left());
         }
@@ -196,9 +194,10 @@ unsafe fn polls(
     unsafe {
         let real = real::ppoll()?;
         let wait = Wait::begin(call, ns?)?;
-        let result = real(fds, count, &time(wait.length()), mask);
-        wait.finish(result == 0);
-        Some(result)
+        Some(wait.by(
+            |ask| real(fds, count, &time(ask.length), mask),
+            |result| result == 0,
+        ))
     }
 }
 
@@ -295,11 +294,17 @@ unsafe extern "C-unwind" fn select(
             true => Call::SelectNothing,
             false => Call::Select,
         };
-        let Some(wait) = length.and_then(|ns| Wait::begin(call, ns)) else {
+        let wait = length.and_then(|ns| Wait::begin(call, ns));
+        let (Some(wait), Some(sets)) = (wait, Sets::of(count, [reads, writes, others])) else {
             return native();
         };
-        let result = real(count, reads, writes, others, &time(wait.length()), null());
-        wait.finish(result == 0);
+        let result = wait.by(
+            |ask| {
+                sets.restore();
+                real(count, reads, writes, others, &time(ask.length), null())
+            },
+            |result| result == 0,
+        );
         // Linux says what is left.
         let left = if result == 0 { 0 } else { wait.left() };
         (*asked).tv_sec = (left / SECOND) as libc::time_t;
@@ -321,12 +326,51 @@ unsafe extern "C-unwind" fn pselect(
         let Some(real) = real::pselect() else {
             return missing();
         };
-        let Some(wait) = length(asked).and_then(|ns| Wait::begin(Call::Pselect, ns)) else {
+        let wait = length(asked).and_then(|ns| Wait::begin(Call::Pselect, ns));
+        let (Some(wait), Some(sets)) = (wait, Sets::of(count, [reads, writes, others])) else {
             return real(count, reads, writes, others, asked, mask);
         };
-        let result = real(count, reads, writes, others, &time(wait.length()), mask);
-        wait.finish(result == 0);
-        result
+        wait.by(
+            |ask| {
+                sets.restore();
+                real(count, reads, writes, others, &time(ask.length), mask)
+            },
+            |result| result == 0,
+        )
+    }
+}
+
+/// The sets of descriptors of a `select`, which each call writes to.
+#[derive(Clone, Copy)]
+struct Sets {
+    places: [*mut fd_set; 3],
+    kept: [fd_set; 3],
+    bytes: usize,
+}
+
+impl Sets {
+    /// Keeps what is in the sets; `None` if they are larger than sets mostly are.
+    unsafe fn of(count: c_int, places: [*mut fd_set; 3]) -> Option<Self> {
+        let words = usize::try_from(count).ok()?.div_ceil(64);
+        let bytes = (words <= size_of::<fd_set>() / 8).then_some(8 * words)?;
+        // SAFETY: a set is a mask of bits, for which zeros are a value.
+        let mut kept: [fd_set; 3] = unsafe { std::mem::zeroed() };
+        for (kept, place) in kept.iter_mut().zip(places).filter(|(_, it)| !it.is_null()) {
+            // SAFETY: the kernel reads and writes so many bytes of each set.
+            unsafe { (place.cast::<u8>()).copy_to_nonoverlapping((&raw mut *kept).cast(), bytes) };
+        }
+        Some(Self {
+            places,
+            kept,
+            bytes,
+        })
+    }
+
+    unsafe fn restore(&self) {
+        for (kept, place) in (self.kept.iter().zip(self.places)).filter(|(_, it)| !it.is_null()) {
+            // SAFETY: as above.
+            unsafe { (place.cast::<u8>()).copy_from((&raw const *kept).cast(), self.bytes) };
+        }
     }
 }
 
@@ -341,18 +385,24 @@ unsafe fn epolls(
 ) -> Option<c_int> {
     unsafe {
         let coarse = real::epoll_pwait()?;
-        let wait = Wait::begin(call, ns?)?;
-        let mut result = -1;
         let fine = real::epoll_pwait2();
-        if let Some(fine) = fine {
-            result = fine(epoll, events, most, &time(wait.length()), mask);
+        if fine.is_none() && on_time::takes_part() {
+            // Whole milliseconds are what the caller asks for.
+            return None;
         }
-        if fine.is_none() || result < 0 && errno() == libc::ENOSYS {
-            let ms = wait.length().div_ceil(1_000_000).min(c_int::MAX as u64);
-            result = coarse(epoll, events, most, ms as c_int, mask);
-        }
-        wait.finish(result == 0);
-        Some(result)
+        let wait = Wait::begin(call, ns?)?;
+        let real = |length: u64| {
+            let mut result = -1;
+            if let Some(fine) = fine {
+                result = fine(epoll, events, most, &time(length), mask);
+            }
+            if fine.is_none() || result < 0 && errno() == libc::ENOSYS {
+                let ms = length.div_ceil(1_000_000).min(c_int::MAX as u64);
+                result = coarse(epoll, events, most, ms as c_int, mask);
+            }
+            result
+        };
+        Some(wait.by(|ask| real(ask.length), |result| result == 0))
     }
 }
 
@@ -404,9 +454,10 @@ unsafe extern "C-unwind" fn epoll_pwait2(
         let Some(wait) = length(asked).and_then(|ns| Wait::begin(Call::EpollPwait2, ns)) else {
             return real(epoll, events, most, asked, mask);
         };
-        let result = real(epoll, events, most, &time(wait.length()), mask);
-        wait.finish(result == 0);
-        result
+        wait.by(
+            |ask| real(epoll, events, most, &time(ask.length), mask),
+            |result| result == 0,
+        )
     }
 }
 
@@ -421,12 +472,13 @@ unsafe extern "C-unwind" fn pthread_cond_timedwait(
             return libc::ENOSYS;
         };
         let clock = clock_of(instant);
-        let Some((wait, later)) = until(Call::CondTimedwait, clock, instant) else {
+        let Some((wait, instant_ns)) = until(Call::CondTimedwait, clock, instant) else {
             return real(condition, mutex, instant);
         };
-        let result = real(condition, mutex, &later);
-        wait.finish(result == libc::ETIMEDOUT);
-        result
+        wait.by(
+            |ask| real(condition, mutex, &time(ask.instant(instant_ns))),
+            |result| result == libc::ETIMEDOUT,
+        )
     }
 }
 
@@ -441,12 +493,13 @@ unsafe extern "C-unwind" fn pthread_cond_clockwait(
         let Some(real) = real::pthread_cond_clockwait() else {
             return libc::ENOSYS;
         };
-        let Some((wait, later)) = until(Call::CondClockwait, clock, instant) else {
+        let Some((wait, instant_ns)) = until(Call::CondClockwait, clock, instant) else {
             return real(condition, mutex, clock, instant);
         };
-        let result = real(condition, mutex, clock, &later);
-        wait.finish(result == libc::ETIMEDOUT);
-        result
+        wait.by(
+            |ask| real(condition, mutex, clock, &time(ask.instant(instant_ns))),
+            |result| result == libc::ETIMEDOUT,
+        )
     }
 }
 
@@ -466,12 +519,14 @@ unsafe extern "C-unwind" fn pthread_mutex_timedlock(
         {
             return result;
         }
-        let Some((wait, later)) = until(Call::MutexTimedlock, libc::CLOCK_REALTIME, instant) else {
+        let Some((wait, instant_ns)) = until(Call::MutexTimedlock, libc::CLOCK_REALTIME, instant)
+        else {
             return real(mutex, instant);
         };
-        let result = real(mutex, &later);
-        wait.finish(result == libc::ETIMEDOUT);
-        result
+        wait.by(
+            |ask| real(mutex, &time(ask.instant(instant_ns))),
+            |result| result == libc::ETIMEDOUT,
+        )
     }
 }
 
@@ -484,12 +539,14 @@ unsafe extern "C-unwind" fn sem_timedwait(
         let Some(real) = real::sem_timedwait() else {
             return missing();
         };
-        let Some((wait, later)) = until(Call::SemTimedwait, libc::CLOCK_REALTIME, instant) else {
+        let Some((wait, instant_ns)) = until(Call::SemTimedwait, libc::CLOCK_REALTIME, instant)
+        else {
             return real(semaphore, instant);
         };
-        let result = real(semaphore, &later);
-        wait.finish(result != 0 && errno() == libc::ETIMEDOUT);
-        result
+        wait.by(
+            |ask| real(semaphore, &time(ask.instant(instant_ns))),
+            |result| result != 0 && errno() == libc::ETIMEDOUT,
+        )
     }
 }
 
@@ -503,12 +560,13 @@ unsafe extern "C-unwind" fn sem_clockwait(
         let Some(real) = real::sem_clockwait() else {
             return missing();
         };
-        let Some((wait, later)) = until(Call::SemClockwait, clock, instant) else {
+        let Some((wait, instant_ns)) = until(Call::SemClockwait, clock, instant) else {
             return real(semaphore, clock, instant);
         };
-        let result = real(semaphore, clock, &later);
-        wait.finish(result != 0 && errno() == libc::ETIMEDOUT);
-        result
+        wait.by(
+            |ask| real(semaphore, clock, &time(ask.instant(instant_ns))),
+            |result| result != 0 && errno() == libc::ETIMEDOUT,
+        )
     }
 }
 
@@ -525,9 +583,10 @@ unsafe extern "C-unwind" fn sigtimedwait(
         let Some(wait) = length(asked).and_then(|ns| Wait::begin(Call::Sigtimedwait, ns)) else {
             return real(signals, info, asked);
         };
-        let result = real(signals, info, &time(wait.length()));
-        wait.finish(result < 0 && errno() == libc::EAGAIN);
-        result
+        wait.by(
+            |ask| real(signals, info, &time(ask.length)),
+            |result| result < 0 && errno() == libc::EAGAIN,
+        )
     }
 }
 
@@ -551,22 +610,26 @@ unsafe extern "C-unwind" fn syscall(
         let instead = match (number, operation) {
             (libc::SYS_futex, libc::FUTEX_WAIT) => length(asked)
                 .and_then(|ns| Wait::begin(Call::Futex, ns))
-                .map(|wait| (wait, time(wait.length()))),
+                .map(|wait| (wait, None)),
             (libc::SYS_futex, libc::FUTEX_WAIT_BITSET) => {
                 let clock = match b as c_int & libc::FUTEX_CLOCK_REALTIME {
                     0 => libc::CLOCK_MONOTONIC,
                     _ => libc::CLOCK_REALTIME,
                 };
-                until(Call::Futex, clock, asked)
+                until(Call::Futex, clock, asked).map(|(wait, instant)| (wait, Some(instant)))
             }
             _ => None,
         };
-        let Some((wait, later)) = instead else {
+        let Some((wait, instant)) = instead else {
             return real(number, a, b, c, d, e, f);
         };
-        let result = real(number, a, b, c, &raw const later as c_long, e, f);
-        wait.finish(result < 0 && errno() == libc::ETIMEDOUT);
-        result
+        wait.by(
+            |ask| {
+                let later = time(instant.map_or(ask.length, |instant| ask.instant(instant)));
+                real(number, a, b, c, &raw const later as c_long, e, f)
+            },
+            |result| result < 0 && errno() == libc::ETIMEDOUT,
+        )
     }
 }
 

@@ -4,9 +4,11 @@ use std::ffi::{CStr, c_char};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-use super::{python, real, slots};
+use super::{node, on_time, python, real, slots};
+use crate::accurate;
 use crate::page::{self, Found, Run, at};
 use crate::runtime::TakenFor;
+use crate::runtime::rust::{self, InFile};
 
 /// The words of the page; null in a process that is not emulated.
 static PAGE: AtomicPtr<AtomicU64> = AtomicPtr::new(null_mut());
@@ -67,13 +69,22 @@ extern "C" fn begin() {
     let Some(words) = map(path) else {
         return;
     };
+    if on_time::take_part(words) {
+        return;
+    }
     let read = |at: usize| words[at].load(Ordering::Relaxed);
-    let Some(run) = Run::read(read) else {
+    let is_whole = words.len() >= page::WORDS;
+    let Some(run) = is_whole.then(|| Run::read(read)).flatten() else {
         return;
     };
     let mut name = [0; 32];
     let by_name = found_by_name(&mut name);
-    let found = python::version().map_or(by_name, Found::Python);
+    let found = match (python::version(), node::version(), by_name) {
+        (Some(minor), ..) => Found::Python(minor),
+        (None, Some(major), _) => Found::Node(major),
+        (None, None, Found::Plain) => found_in_file(),
+        (None, None, by_name) => by_name,
+    };
     let Some(taken_for) = run.taken_for(found) else {
         return note_runtime(words, &name);
     };
@@ -84,12 +95,23 @@ extern "C" fn begin() {
     ORIGIN.store(run.origin, Ordering::Relaxed);
     WORDS.store(words.len(), Ordering::Relaxed);
     PAGE.store(words.as_ptr().cast_mut(), Ordering::Release);
+    let versions = match taken_for {
+        TakenFor::Plain => None,
+        TakenFor::Python(minor) => Some((at::PYTHONS, minor)),
+        TakenFor::Rust(minor) => Some((at::RUSTS + usize::from(minor / 64) % 2, minor)),
+        TakenFor::Node(major) => Some((at::NODES, major)),
+    };
+    if let Some((word, version)) = versions {
+        words[word].fetch_or(1 << (version % 64), Ordering::Relaxed);
+    }
+    let mut clocks = false;
     if let TakenFor::Python(minor) = taken_for {
-        words[at::PYTHONS].fetch_or(1 << (minor % 64), Ordering::Relaxed);
-        if run.clocks && python::has_steps(minor) {
-            words[at::CLOCKS_WANTED].fetch_add(1, Ordering::Relaxed);
-            python::prepare(&run);
-        }
+        clocks = run.clocks && python::has_steps(minor);
+        words[at::CLOCKS_WANTED].fetch_add(clocks.into(), Ordering::Relaxed);
+    }
+    let lines = run.notes_lines && matches!(found, Found::Python(_));
+    if clocks || lines {
+        python::prepare(&run, clocks, lines);
     }
 }
 
@@ -130,7 +152,7 @@ fn map(path: &CStr) -> Option<&'static [AtomicU64]> {
         let end = libc::lseek(file, 0, libc::SEEK_END);
         let words = usize::try_from(end).unwrap_or(0) / 8;
         let rights = libc::PROT_READ | libc::PROT_WRITE;
-        let mapped = match words >= page::WORDS {
+        let mapped = match words >= page::WORDS.min(accurate::at::WORDS) {
             true => libc::mmap(null_mut(), words * 8, rights, how, file, 0),
             false => libc::MAP_FAILED,
         };
@@ -156,6 +178,31 @@ fn found_by_name(name: &mut [u8; 32]) -> Found {
     Found::by_name(last)
 }
 
+/// Finds the runtime of this program by its file.
+fn found_in_file() -> Found {
+    // SAFETY: the mapping is private and is not used after it has gone. A program that is running is not written to.
+    unsafe {
+        let file = libc::open(c"/proc/self/exe".as_ptr(), libc::O_CLOEXEC | libc::O_RDONLY);
+        if file < 0 {
+            return Found::Plain;
+        }
+        let len = usize::try_from(libc::lseek(file, 0, libc::SEEK_END)).unwrap_or(0);
+        let mapped = libc::mmap(null_mut(), len, libc::PROT_READ, libc::MAP_PRIVATE, file, 0);
+        libc::close(file);
+        if mapped == libc::MAP_FAILED {
+            return Found::Plain;
+        }
+        let bytes = std::slice::from_raw_parts(mapped.cast::<u8>().cast_const(), len);
+        let found = match rust::in_file(bytes) {
+            InFile::None => Found::Plain,
+            InFile::Version(minor) => Found::Rust(minor),
+            InFile::Unknown => Found::Other,
+        };
+        libc::munmap(mapped, len);
+        found
+    }
+}
+
 /// Notes the name of a runtime once.
 fn note_runtime(words: &[AtomicU64], name: &[u8; 32]) {
     let name: [u64; 4] =
@@ -173,6 +220,30 @@ fn note_runtime(words: &[AtomicU64], name: &[u8; 32]) {
             Err(same) if same == name[0] => return,
             Err(_) => {}
         }
+    }
+}
+
+/// From now on this thread cannot be cancelled; returns whether it could.
+pub(super) fn without_cancel() -> libc::c_int {
+    const DISABLED: libc::c_int = 1;
+    set_cancel(DISABLED)
+}
+
+/// Sets whether this thread can be cancelled; returns whether it could.
+pub(super) fn set_cancel(state: libc::c_int) -> libc::c_int {
+    let mut before = state;
+    if let Some(real) = real::pthread_setcancelstate() {
+        // SAFETY: the number is of this function.
+        unsafe { real(state, &mut before) };
+    }
+    before
+}
+
+/// Ends this thread if it is cancelled.
+pub(super) fn test_cancel() {
+    if let Some(real) = real::pthread_testcancel() {
+        // SAFETY: it has no arguments. Nothing that it may unwind has a destructor.
+        unsafe { real() };
     }
 }
 

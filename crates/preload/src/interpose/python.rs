@@ -1,4 +1,5 @@
-//! The clocks of CPython, replaced inside the interpreter before the code of its user runs.
+//! Functions of CPython, replaced inside the interpreter before the code of its user runs: its clocks, and `time.sleep`
+//! where the [lines](super::lines) that sleep are noted.
 //!
 //! `time.monotonic` and `time.perf_counter` read the same clock of the kernel from the same place, so that they cannot
 //! be told apart below the interpreter. Therefore an audit hook (PEP 578) puts other functions into the module `time`.
@@ -24,12 +25,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use punctual_rules::{OsClock, Time};
 
 use super::process::{self, Page};
-use super::{real, slots};
+use super::{lines, real, slots};
 use crate::page::{Run, at};
 use crate::runtime::{self, cpython};
 
 /// A Python object, or a null pointer.
-type Object = *mut c_void;
+pub(super) type Object = *mut c_void;
 
 type Function = unsafe extern "C-unwind" fn(Object, Object) -> Object;
 
@@ -37,8 +38,8 @@ macro_rules! interface {
     ($($name:ident: fn($($arg:ty),*) -> $out:ty;)*) => {
         /// The functions of the interpreter.
         #[allow(non_snake_case)]
-        struct Interface {
-            $($name: unsafe extern "C-unwind" fn($($arg),*) -> $out,)*
+        pub(super) struct Interface {
+            $(pub(super) $name: unsafe extern "C-unwind" fn($($arg),*) -> $out,)*
         }
 
         impl Interface {
@@ -63,9 +64,15 @@ interface! {
     PyErr_Clear: fn() -> ();
     PyEval_EvalCode: fn(Object, Object, Object) -> Object;
     PyEval_GetBuiltins: fn() -> Object;
+    PyEval_GetFrame: fn() -> Object;
+    PyFloat_AsDouble: fn(Object) -> c_double;
     PyFloat_FromDouble: fn(c_double) -> Object;
+    PyFrame_GetCode: fn(Object) -> Object;
+    PyFrame_GetLineNumber: fn(Object) -> c_int;
     PyImport_ImportModule: fn(*const c_char) -> Object;
     PyLong_FromLongLong: fn(c_longlong) -> Object;
+    PyObject_CallObject: fn(Object, Object) -> Object;
+    PyObject_GetAttrString: fn(Object, *const c_char) -> Object;
     PySys_AddAuditHook: fn(Hook, *mut c_void) -> c_int;
     PyTuple_GetItem: fn(Object, isize) -> Object;
     PyUnicode_AsUTF8: fn(Object) -> *const c_char;
@@ -79,7 +86,7 @@ type Hook = unsafe extern "C-unwind" fn(*const c_char, Object, *mut c_void) -> c
 
 /// `PyMethodDef`.
 #[repr(C)]
-struct Method {
+pub(super) struct Method {
     name: *const c_char,
     function: Function,
     flags: c_int,
@@ -91,6 +98,9 @@ unsafe impl Sync for Method {}
 
 /// `METH_NOARGS`.
 const NO_ARGUMENTS: c_int = 4;
+
+/// `METH_VARARGS`.
+const A_TUPLE: c_int = 1;
 
 /// `Py_file_input`.
 const A_FILE: c_int = 257;
@@ -130,7 +140,28 @@ static METHODS: [Method; 4] = [
     ),
 ];
 
+/// Stands before the real one, which has the errors.
+static SLEEP: Method = Method {
+    name: c"sleep".as_ptr(),
+    function: lines::sleep,
+    flags: A_TUPLE,
+    doc: c"sleep(seconds)\n\nDelay execution for a given number of seconds.  The argument may be\na floating point number for subsecond precision."
+        .as_ptr(),
+};
+
+/// The name of the real `time.sleep` in the module `time` after the replacement.
+pub(super) const REAL_SLEEP: &CStr = c"__punctual__";
+
 static INTERFACE: OnceLock<Interface> = OnceLock::new();
+
+/// Whether the clocks are replaced, and `time.sleep`.
+static CLOCKS: AtomicBool = AtomicBool::new(false);
+static LINES: AtomicBool = AtomicBool::new(false);
+
+/// The functions of the interpreter of this process, if anything in it is replaced.
+pub(super) fn interface() -> Option<&'static Interface> {
+    INTERFACE.get()
+}
 
 /// The minor version of the CPython 3 that this process is linked with, if it is.
 pub(super) fn version() -> Option<u8> {
@@ -151,11 +182,13 @@ pub(super) fn has_steps(minor: u8) -> bool {
     clocks.any(|clock| clock.has(minor) && slots::step(clock.windows).is_some())
 }
 
-/// Has the clocks replaced as soon as there is an interpreter.
-pub(super) fn prepare(run: &Run) {
+/// Has functions replaced as soon as there is an interpreter: the clocks, and `time.sleep`.
+pub(super) fn prepare(run: &Run, clocks: bool, lines: bool) {
     let Some(found) = Interface::find() else {
         return;
     };
+    CLOCKS.store(clocks, Relaxed);
+    LINES.store(lines, Relaxed);
     BASES[0].store(run.origin / MS * MS, Relaxed);
     let of_day = run.origin.wrapping_add(run.time_of_day);
     BASES[1].store(of_day / 100 * 100, Relaxed);
@@ -250,7 +283,7 @@ unsafe extern "C-unwind" fn time_ns(_: Object, _: Object) -> Object {
     as_int(read(1))
 }
 
-/// Hears of events of the interpreter. Replaces the clocks before it imports `site`, and else before it runs what it
+/// Hears of events of the interpreter. Replaces the functions before it imports `site`, and else before it runs what it
 /// was started for.
 unsafe extern "C-unwind" fn hear(event: *const c_char, arguments: Object, _: *mut c_void) -> c_int {
     /// Replacing them imports modules, and that is an event as well.
@@ -276,9 +309,10 @@ unsafe extern "C-unwind" fn hear(event: *const c_char, arguments: Object, _: *mu
 const CODE: &CStr = c"
 def replace():
     import sys, time
-    before = time.get_clock_info
-    if hasattr(before, '__code__'):
+    if hasattr(time, '__punctual__'):
         return
+    real_sleep = time.sleep
+    before = time.get_clock_info
     resolution = step * 1e-7
 
     def get_clock_info(name, /):
@@ -291,7 +325,8 @@ def replace():
 
     get_clock_info.__module__ = 'time'
     get_clock_info.__qualname__ = 'get_clock_info'
-    new['get_clock_info'] = get_clock_info
+    if stated:
+        new['get_clock_info'] = get_clock_info
     instead = {id(getattr(time, name)): function for name, function in new.items()}
     for module in list(sys.modules.values()):
         names = getattr(module, '__dict__', None)
@@ -299,6 +334,7 @@ def replace():
             for name, value in list(names.items()):
                 if id(value) in instead:
                     names[name] = instead[id(value)]
+    time.__punctual__ = real_sleep
 
 replace()
 ";
@@ -321,7 +357,7 @@ impl Interface {
         }
     }
 
-    /// Replaces the clocks in the interpreter of this thread. `None` if it fails.
+    /// Replaces the functions in the interpreter of this thread. `None` if it fails.
     unsafe fn replace(&self) -> Option<()> {
         let some = |object: Object| (!object.is_null()).then_some(object);
         unsafe {
@@ -339,15 +375,20 @@ impl Interface {
             let module = some((self.PyImport_ImportModule)(c"time".as_ptr()))?;
             let name = some(text("time"))?;
             let [new, stated] = [some((self.PyDict_New)())?, some((self.PyDict_New)())?];
-            for method in &METHODS {
+            let [has_clocks, has_lines] = [&CLOCKS, &LINES].map(|wanted| wanted.load(Relaxed));
+            let clocks = METHODS.iter().filter(|_| has_clocks);
+            for method in clocks.chain(has_lines.then_some(&SLEEP)) {
                 let function = (self.PyCFunction_NewEx)(method, module, name);
                 put(new, CStr::from_ptr(method.name).to_str().ok()?, function)?;
             }
-            for clock in cpython::CLOCKS {
-                put(stated, clock.what, text(clock.stated))?;
+            let mut step = 0;
+            if has_clocks {
+                for clock in cpython::CLOCKS {
+                    put(stated, clock.what, text(clock.stated))?;
+                }
+                // GetSystemTimeAdjustment states the default interval, whatever is requested.
+                step = slots::step(OsClock::GetTickCount)?.floor_ns() / 100;
             }
-            // GetSystemTimeAdjustment states the default interval, whatever is requested.
-            let step = slots::step(OsClock::GetTickCount)?.floor_ns() / 100;
             let names = some((self.PyDict_New)())?;
             put(names, "new", new)?;
             put(names, "stated", stated)?;
@@ -368,7 +409,7 @@ impl Interface {
         }
         let page = Page::get()?;
         static IS_COUNTED: AtomicBool = AtomicBool::new(false);
-        if !IS_COUNTED.swap(true, Relaxed) {
+        if CLOCKS.load(Relaxed) && !IS_COUNTED.swap(true, Relaxed) {
             page.word(at::CLOCKS_REPLACED).fetch_add(1, Relaxed);
         }
         Some(())

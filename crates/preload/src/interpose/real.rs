@@ -15,7 +15,15 @@ use libc::{
 #[cfg(target_arch = "x86_64")]
 std::arch::global_asm!(
     ".symver dlsym, dlsym@GLIBC_2.2.5",
-    ".symver dlvsym, dlvsym@GLIBC_2.2.5"
+    ".symver dlvsym, dlvsym@GLIBC_2.2.5",
+    // Of strategies.
+    ".symver expf, expf@GLIBC_2.2.5",
+    ".symver logf, logf@GLIBC_2.2.5"
+);
+#[cfg(target_arch = "aarch64")]
+std::arch::global_asm!(
+    ".symver expf, expf@GLIBC_2.17",
+    ".symver logf, logf@GLIBC_2.17"
 );
 
 // std needs these of a newer libc, for the lines of a panic, and this library has no lines. They are hidden from the
@@ -76,6 +84,8 @@ real! {
     epoll_pwait2: fn(c_int, *mut epoll_event, c_int, *const timespec, *const sigset_t) -> c_int;
     pthread_cond_timedwait @ c"GLIBC_2.3.2": fn(*mut pthread_cond_t, *mut pthread_mutex_t, *const timespec) -> c_int;
     pthread_cond_clockwait: fn(*mut pthread_cond_t, *mut pthread_mutex_t, clockid_t, *const timespec) -> c_int;
+    pthread_testcancel: fn() -> ();
+    pthread_setcancelstate: fn(c_int, *mut c_int) -> c_int;
     pthread_mutex_trylock: fn(*mut pthread_mutex_t) -> c_int;
     pthread_mutex_timedlock: fn(*mut pthread_mutex_t, *const timespec) -> c_int;
     sem_timedwait: fn(*mut sem_t, *const timespec) -> c_int;

@@ -6,17 +6,27 @@
 use punctual_core::Method;
 use punctual_rules::OsClock;
 
-use super::{Clock, Instead, Line};
+use super::{Again, Clock, Instead, Line, Runtime};
 use crate::Call;
 
 /// The minor versions that have lines.
 pub const VERSIONS: (u8, u8) = (9, 14);
 
+/// The table of CPython.
+pub const RUNTIME: Runtime = Runtime {
+    name: "CPython 3.",
+    versions: VERSIONS,
+    lines: LINES,
+    alike: ALIKE,
+    alike_in_short: "waits of subprocess and time.sleep, of asyncio and other selectors",
+    requests: "it requests no timer interval by itself",
+};
+
 const fn instead(call: &'static str, methods: &'static [Method]) -> Instead {
     Instead {
         call,
         methods,
-        again: false,
+        again: Again::Never,
     }
 }
 
@@ -61,7 +71,7 @@ pub const LINES: &[Line] = &[
         what: "timeouts of threading and queue",
         here: LOCKS,
         windows: Instead {
-            again: true,
+            again: Again::UntilOver,
             ..SEMAPHORE
         },
         macos: instead("pthread_cond_timedwait", &[Method::ConditionVariable]),

@@ -6,10 +6,16 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `cpython` | CPython 3.9 to 3.14 |
+//! | `node` | Node 18, 20, 22 and 24 |
+//! | `rust` | Rust's standard library 1.63 to 1.96, and tokio |
+//! | `elf` | marks in the file of a program |
 //! | `port` | the calls of one process under one rule |
 
 pub mod cpython;
+pub mod elf;
+pub mod node;
 mod port;
+pub mod rust;
 
 pub use port::{Port, Way};
 
@@ -21,6 +27,23 @@ use punctual_core::Method;
 use punctual_rules::OsClock;
 
 use crate::Call;
+
+/// The table of a runtime.
+#[derive(Clone, Copy, Debug)]
+pub struct Runtime {
+    /// Its name, as it stands before its version: `CPython 3.`.
+    pub name: &'static str,
+    /// The first and the last version with lines: minor versions, or major ones.
+    pub versions: (u8, u8),
+    /// The waits. Each call has one line at most in each version.
+    pub lines: &'static [Line],
+    /// Waits that look alike below it, a sentence each.
+    pub alike: &'static [&'static str],
+    /// The same in a few words.
+    pub alike_in_short: &'static str,
+    /// Which timer interval it requests by itself, in a sentence.
+    pub requests: &'static str,
+}
 
 /// A line of the table of a runtime: one kind of wait, in a range of versions.
 #[derive(Clone, Copy, Debug)]
@@ -46,8 +69,52 @@ pub struct Instead {
     pub call: &'static str,
     /// The calls of the rule that end alike, the best first.
     pub methods: &'static [Method],
-    /// Whether the port waits again until the whole length is over by an exact clock.
-    pub again: bool,
+    /// Whether the port waits again.
+    pub again: Again,
+}
+
+/// How a port waits again after a wait that ended too early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// It does not.
+    Never,
+    /// For the whole milliseconds of what is left by an exact clock, and it spins for the rest (CPython,
+    /// `EnterNonRecursiveMutex`).
+    UntilOver,
+    /// By `Sleep`, once, for a millisecond (Rust, `sleep`). No other call of the port waits again.
+    OneMillisecond,
+    /// Until an exact clock that shows whole milliseconds shows the end; the third wait and later ones are longer
+    /// (libuv, `uv__poll`). The clock counts from zero of the rule.
+    UntilMillisecond,
+}
+
+impl Again {
+    const ALL: [Self; 4] = [
+        Self::Never,
+        Self::UntilOver,
+        Self::OneMillisecond,
+        Self::UntilMillisecond,
+    ];
+
+    /// Its number in the log.
+    pub const fn number(self) -> u64 {
+        self as u64
+    }
+
+    /// That of such a number.
+    pub fn of(number: u64) -> Option<Self> {
+        Self::ALL.get(usize::try_from(number).ok()?).copied()
+    }
+
+    /// It in words, behind those of the call.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Never => "",
+            Self::UntilOver => ", again until its time is over",
+            Self::UntilMillisecond => ", again until a clock in whole milliseconds shows the end",
+            Self::OneMillisecond => "; a Sleep that ends too early is followed by one of 1 ms",
+        }
+    }
 }
 
 /// A clock of a runtime that moves in steps on Windows.
@@ -63,6 +130,13 @@ pub struct Clock {
     pub stated: &'static str,
     /// Where the code of the runtime has it.
     pub source: &'static str,
+}
+
+impl Runtime {
+    /// Whether this version has lines.
+    pub fn has(&self, minor: u8) -> bool {
+        has(self.versions, minor)
+    }
 }
 
 impl Line {
@@ -95,21 +169,47 @@ fn has(versions: (u8, u8), minor: u8) -> bool {
 }
 
 /// The port as which a program is emulated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TakenFor {
     /// A C program.
     Plain,
     /// CPython 3 of this minor version.
     Python(u8),
+    /// Rust 1 of this minor version.
+    Rust(u8),
+    /// Node of this major version.
+    Node(u8),
 }
 
 impl TakenFor {
+    /// The table of its runtime, and the minor version.
+    pub const fn runtime(self) -> Option<(&'static Runtime, u8)> {
+        match self {
+            Self::Plain => None,
+            Self::Python(minor) => Some((&cpython::RUNTIME, minor)),
+            Self::Rust(minor) => Some((&rust::RUNTIME, minor)),
+            Self::Node(major) => Some((&node::RUNTIME, major)),
+        }
+    }
+
+    /// Whether it has lines in a table.
+    pub fn has_lines(self) -> bool {
+        match self {
+            Self::Node(major) => node::has(major),
+            other => other
+                .runtime()
+                .is_some_and(|(runtime, minor)| runtime.has(minor)),
+        }
+    }
+
     /// It as a word of the page; no statement is zero.
     pub fn word(this: Option<Self>) -> u64 {
         match this {
             None => 0,
             Some(Self::Plain) => 1,
             Some(Self::Python(minor)) => 0x300 | u64::from(minor),
+            Some(Self::Rust(minor)) => 0x400 | u64::from(minor),
+            Some(Self::Node(major)) => 0x500 | u64::from(major),
         }
     }
 
@@ -118,6 +218,8 @@ impl TakenFor {
         match word {
             1 => Some(Self::Plain),
             0x300..=0x3ff => Some(Self::Python(word as u8)),
+            0x400..=0x4ff => Some(Self::Rust(word as u8)),
+            0x500..=0x5ff => Some(Self::Node(word as u8)),
             _ => None,
         }
     }
@@ -128,6 +230,8 @@ impl fmt::Display for TakenFor {
         match self {
             Self::Plain => f.write_str("plain"),
             Self::Python(minor) => write!(f, "python-3.{minor}"),
+            Self::Rust(minor) => write!(f, "rust-1.{minor}"),
+            Self::Node(major) => write!(f, "node-{major}"),
         }
     }
 }
@@ -136,26 +240,41 @@ impl FromStr for TakenFor {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (first, last) = cpython::VERSIONS;
-        let minor = text.strip_prefix("python-3.").map(str::parse);
-        match minor {
-            _ if text == "plain" => Ok(Self::Plain),
-            Some(Ok(minor)) if has(cpython::VERSIONS, minor) => Ok(Self::Python(minor)),
-            _ => Err(format!(
-                "a program can be taken for `plain`, or for `python-3.{first}` to `python-3.{last}`"
-            )),
-        }
+        let minor = |prefix: &str, runtime: &Runtime| {
+            let minor = text.strip_prefix(prefix)?.parse().ok()?;
+            has(runtime.versions, minor).then_some(minor)
+        };
+        let plain = (text == "plain").then_some(Self::Plain);
+        plain
+            .or_else(|| minor("python-3.", &cpython::RUNTIME).map(Self::Python))
+            .or_else(|| minor("rust-1.", &rust::RUNTIME).map(Self::Rust))
+            .or_else(|| {
+                let major = minor("node-", &node::RUNTIME);
+                major.filter(|major| node::has(*major)).map(Self::Node)
+            })
+            .ok_or_else(|| {
+                let range = |prefix: &str, (first, last): (u8, u8)| {
+                    format!("`{prefix}{first}` to `{prefix}{last}`")
+                };
+                format!(
+                    "a program can be taken for `plain`, for {}, for {}, or for `node-18`, `node-20`, `node-22` and `node-24`",
+                    range("python-3.", cpython::VERSIONS),
+                    range("rust-1.", rust::VERSIONS),
+                )
+            })
     }
 }
 
 /// The minor version in the name or the version text of CPython 3, such as `3.11.2` or `3.11`.
 pub fn minor_version(text: &[u8]) -> Option<u8> {
-    let digits = text.strip_prefix(b"3.")?;
-    let len = digits
-        .iter()
-        .take_while(|byte| byte.is_ascii_digit())
-        .count();
-    std::str::from_utf8(&digits[..len]).ok()?.parse().ok()
+    number(text.strip_prefix(b"3.")?)
+}
+
+/// The number at the beginning of a text.
+fn number(text: &[u8]) -> Option<u8> {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
+    let len = digits.count();
+    std::str::from_utf8(&text[..len]).ok()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -164,7 +283,13 @@ mod tests {
 
     #[test]
     fn what_a_program_is_taken_for_crosses_as_a_word_and_as_text() {
-        for taken_for in [None, Some(TakenFor::Plain), Some(TakenFor::Python(12))] {
+        for taken_for in [
+            None,
+            Some(TakenFor::Plain),
+            Some(TakenFor::Python(12)),
+            Some(TakenFor::Rust(75)),
+            Some(TakenFor::Node(24)),
+        ] {
             assert_eq!(TakenFor::of(TakenFor::word(taken_for)), taken_for);
             if let Some(taken_for) = taken_for {
                 assert_eq!(taken_for.to_string().parse(), Ok(taken_for));
@@ -176,7 +301,12 @@ mod tests {
             "python-3.8",
             "python-3.15",
             "python-3.x",
-            "node-20",
+            "rust-1.62",
+            "rust-1.97",
+            "rust",
+            "node-19",
+            "node-26",
+            "node",
         ] {
             assert!(
                 wrong

@@ -3,7 +3,7 @@
 use punctual_core::Method;
 use punctual_rules::{Host, Time};
 
-use super::{TakenFor, cpython};
+use super::{Again, TakenFor};
 use crate::Call;
 
 /// How a call of a process waits under the rule.
@@ -11,8 +11,8 @@ use crate::Call;
 pub struct Way {
     /// The call that the rule knows.
     pub method: Method,
-    /// Whether the port waits again until the whole length is over.
-    pub again: bool,
+    /// Whether the port waits again.
+    pub again: Again,
 }
 
 /// The way of each call of a process.
@@ -27,18 +27,23 @@ impl Port {
             let call = Call::ALL[number];
             let plain = Way {
                 method: call.method(methods),
-                again: false,
+                again: Again::Never,
             };
-            let TakenFor::Python(minor) = taken_for else {
+            let Some((runtime, minor)) = taken_for.runtime() else {
                 return plain;
             };
-            let mut lines = cpython::LINES.iter();
+            let mut lines = runtime.lines.iter();
             let line = lines.find(|line| line.has(minor) && line.here.contains(&call));
             let instead = line.and_then(|line| line.instead(methods));
             let found = instead.and_then(|instead| {
                 let mut known = instead.methods.iter().copied();
                 let method = known.find(|method| methods.contains(method))?;
-                let again = instead.again;
+                // Only a plain `Sleep` is followed by another.
+                let again = match (instead.again, method) {
+                    (Again::OneMillisecond, Method::WindowsSleep) => Again::OneMillisecond,
+                    (Again::OneMillisecond, _) => Again::Never,
+                    (again, _) => again,
+                };
                 Some(Way { method, again })
             });
             found.unwrap_or(plain)
@@ -53,16 +58,36 @@ impl Port {
 
 const MS: u64 = 1_000_000;
 
+/// The end of waits until the clock of libuv shows the end. A timeout has whole milliseconds.
+fn until_millisecond(method: Method, host: &mut Host, now: Time, asked: u64) -> Time {
+    let shows = |time: Time| time.floor_ns() / MS;
+    let due = shows(now).saturating_add(asked.div_ceil(MS));
+    let (mut end, mut timeout) = (now, asked);
+    for round in 0_u32.. {
+        end = host.end(method, end, end + Time::from_ns(timeout));
+        let Some(left) = due.checked_sub(shows(end)).filter(|left| *left > 0) else {
+            break;
+        };
+        let longer = round.checked_sub(1).map_or(0, |power| 1 << power.min(20));
+        timeout = (left + longer) * MS;
+    }
+    end
+}
+
 impl Way {
     /// The end of a wait that begins at `called` and asks for a length, both in nanoseconds.
-    ///
-    /// A port that waits again asks for the whole milliseconds of what is left, and spins for the rest
-    /// (CPython, `EnterNonRecursiveMutex`).
     pub fn end(self, host: &mut Host, called: u64, asked: u64) -> Time {
         let now = Time::from_ns(called);
+        if self.again == Again::UntilMillisecond {
+            return until_millisecond(self.method, host, now, asked);
+        }
         let mut end = host.end(self.method, now, now + Time::from_ns(asked));
-        if !self.again {
-            return end;
+        match self.again {
+            Again::UntilOver => {}
+            Again::OneMillisecond if end < now + Time::from_ns(asked) => {
+                return host.end(self.method, end, end + Time::from_ns(MS));
+            }
+            _ => return end,
         }
         let due = Time::from_ns(called.saturating_add(asked.next_multiple_of(MS)));
         while end < due {
@@ -79,7 +104,7 @@ impl Way {
     pub fn word(self) -> u64 {
         let mut all = Method::ALL.iter();
         let number = all.position(|method| *method == self.method);
-        number.unwrap_or_default() as u64 | u64::from(self.again) << 16
+        number.unwrap_or_default() as u64 | self.again.number() << 16
     }
 
     /// Reads such a number.
@@ -87,7 +112,7 @@ impl Way {
         let method = Method::ALL.get(usize::try_from(word & 0xffff).ok()?)?;
         Some(Self {
             method: *method,
-            again: word >> 16 == 1,
+            again: Again::of(word >> 16)?,
         })
     }
 }
@@ -96,6 +121,7 @@ impl Way {
 mod tests {
     use punctual_rules::Description;
 
+    use super::super::{cpython, node, rust};
     use super::*;
 
     fn host(text: &str) -> Host {
@@ -132,17 +158,24 @@ mod tests {
         assert_eq!(plain.way(Call::ClockNanosleep).method, Method::WindowsSleep);
         let python = Port::new(TakenFor::Python(11), &windows);
         assert_eq!(python.way(Call::Usleep), plain.way(Call::Usleep));
-        assert!(python.way(Call::SemClockwait).again);
+        assert_eq!(python.way(Call::SemClockwait).again, Again::UntilOver);
     }
 
     #[test]
     fn each_call_has_one_line_in_each_version() {
-        let (first, last) = cpython::VERSIONS;
-        for minor in first..=last {
-            for call in Call::ALL {
-                let lines = cpython::LINES.iter();
-                let lines = lines.filter(|line| line.has(minor) && line.here.contains(call));
-                assert!(lines.count() <= 1, "3.{minor} {}", call.name());
+        for runtime in [cpython::RUNTIME, rust::RUNTIME, node::RUNTIME] {
+            let (first, last) = runtime.versions;
+            for minor in first..=last {
+                for call in Call::ALL {
+                    let lines = runtime.lines.iter();
+                    let lines = lines.filter(|line| line.has(minor) && line.here.contains(call));
+                    assert!(
+                        lines.count() <= 1,
+                        "{}{minor} {}",
+                        runtime.name,
+                        call.name()
+                    );
+                }
             }
         }
     }
@@ -157,6 +190,11 @@ mod tests {
         let called = 31_000_000;
         let asked = 16_000_000;
         let end = |again| {
+            let again = if again {
+                Again::UntilOver
+            } else {
+                Again::Never
+            };
             way(again)
                 .end(&mut host(WINDOWS_8), called, asked)
                 .floor_ns()
@@ -164,14 +202,70 @@ mod tests {
         assert_eq!(end(false), 46_875_000);
         // 0.125 ms are left: less than a millisecond is spun.
         assert_eq!(end(true), 47_000_000);
-        let end = way(true).end(&mut host(WINDOWS_8), called, 18_000_000);
+        let end = way(Again::UntilOver).end(&mut host(WINDOWS_8), called, 18_000_000);
         assert_eq!(end.floor_ns(), 62_500_000);
+    }
+
+    #[test]
+    fn a_sleep_of_rust_that_is_too_short_is_followed_by_another() {
+        let early = |again| {
+            let way = Way {
+                method: Method::WindowsSleep,
+                again,
+            };
+            way.end(&mut host(WINDOWS_8), 31_000_000, 16_000_000)
+                .floor_ns()
+        };
+        assert_eq!(early(Again::Never), 46_875_000);
+        assert_eq!(early(Again::OneMillisecond), 62_500_000);
+        let windows = [
+            Method::WindowsSleep,
+            Method::ConditionVariable,
+            Method::HighResolutionTimer,
+        ];
+        let sleep = |minor, methods: &[Method]| {
+            let way = Port::new(TakenFor::Rust(minor), methods).way(Call::Nanosleep);
+            (way.method, way.again)
+        };
+        let plain = (Method::WindowsSleep, Again::Never);
+        let exact = (Method::HighResolutionTimer, Again::Never);
+        assert_eq!(sleep(74, &windows), plain);
+        assert_eq!([75, 94, 96].map(|minor| sleep(minor, &windows)), [exact; 3]);
+        // Before Windows 10 1803.
+        assert_eq!(sleep(94, &windows[..2]), plain);
+        assert_eq!(
+            sleep(95, &windows[..2]),
+            (Method::WindowsSleep, Again::OneMillisecond)
+        );
+        let futex = Port::new(TakenFor::Rust(80), &windows).way(Call::Futex);
+        assert_eq!(futex.method, Method::ConditionVariable);
+    }
+
+    #[test]
+    fn a_loop_of_node_waits_until_its_clock_shows_the_end() {
+        let way = |again| Way {
+            method: Method::WaitForSingleObject,
+            again,
+        };
+        let end = |again, called| {
+            way(again)
+                .end(&mut host(WINDOWS_8), called, 16 * MS)
+                .floor_ns()
+        };
+        // 0.125 ms are left, and the clock shows 46 ms of 47: another wait takes a tick.
+        assert_eq!(end(Again::Never, 31 * MS), 46_875_000);
+        assert_eq!(end(Again::UntilMillisecond, 31 * MS), 62_500_000);
+        // The clock showed 30 ms as this one began, and shows 46 ms as it ends.
+        assert_eq!(end(Again::UntilMillisecond, 30_900_000), 46_875_000);
+        let windows = [Method::WindowsSleep, Method::WaitForSingleObject];
+        let node = Port::new(TakenFor::Node(20), &windows).way(Call::EpollPwait);
+        assert_eq!(node, way(Again::UntilMillisecond));
     }
 
     #[test]
     fn ways_cross_as_words() {
         for method in Method::ALL {
-            for again in [false, true] {
+            for again in Again::ALL {
                 let way = Way { method, again };
                 assert_eq!(Way::of(way.word()), Some(way));
             }

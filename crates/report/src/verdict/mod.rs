@@ -7,6 +7,7 @@
 mod bench;
 mod compare;
 mod computer;
+pub(crate) mod emulated;
 mod identity;
 mod lengths;
 mod log;
@@ -124,7 +125,8 @@ fn asked(command: &str) -> String {
 
 /// By the first rule that knows what a run of waits was for.
 pub(crate) fn of_waits(run: &Run) -> Option<Verdict> {
-    let rules: [Rule; 9] = [
+    let rules: [Rule; 10] = [
+        emulated::verdict,
         identity::verdict,
         computer::doctor,
         bench::verdict,

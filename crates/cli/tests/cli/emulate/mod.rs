@@ -1,6 +1,10 @@
-//! `punctual emulate`: a C program, which the test compiles, and CPython under the timer rules of other systems.
+//! `punctual emulate` and `punctual exec --accurate`: a C program, which the test compiles, and CPython under the timer rules of other systems.
 
+mod accurate;
+mod node;
 mod python;
+mod repeat;
+mod rust;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +13,7 @@ use std::process::{Command, Output};
 
 use punctual_preload::Call;
 use punctual_preload::page::{Run, SLOTS, Settings};
-use punctual_preload::runtime::Way;
+use punctual_preload::runtime::{Again, Way};
 use punctual_sim::Model;
 use punctual_sim::rules::Host;
 use tempfile::TempDir;
@@ -68,7 +72,7 @@ fn read(log: &Path) -> Vec<Wait> {
             call: *call.unwrap(),
             way: Way {
                 method: fields[4].parse().unwrap(),
-                again: number(5) == 1,
+                again: Again::of(number(5)).unwrap(),
             },
             called: number(6),
             asked: number(7),
@@ -88,6 +92,7 @@ fn check(model: &str, seed: u64, settings: Settings, log: &Path) -> Vec<Wait> {
         origin: 0,
         seed,
         taken_for: None,
+        notes_lines: false,
         clocks: false,
         time_of_day: 0,
         settings,
@@ -216,7 +221,7 @@ fn what_cannot_be_emulated_is_refused_in_a_line() {
         assert!(said.contains(words) && said.lines().count() == 1, "{said}");
     };
     refused(&["windows-11"], &python, 125, "`--as python-3.9`");
-    refused(&["windows-11"], &node, 125, "waits by other calls");
+    refused(&["windows-11"], &node, 125, "`--as node-24`");
     refused(&["windows-11"], &script, 125, "waits by other calls");
     refused(
         &["windows-12"],
@@ -248,8 +253,6 @@ fn what_cannot_be_emulated_is_refused_in_a_line() {
             assert_eq!(done.status.code(), Some(7), "{done:?}");
         }
     }
-    let itself = Path::new(env!("CARGO_BIN_EXE_punctual"));
-    refused(&["windows-11"], itself, 125, "the standard library of Rust");
     let fixed = compiled(&folder, "static", &["-static"]);
     refused(&["windows-11"], &fixed, 125, "linked statically");
 }

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use punctual_core::Method;
 use punctual_preload::Call;
 use punctual_preload::page::{Run, Settings};
-use punctual_preload::runtime::cpython;
+use punctual_preload::runtime::{Again, cpython};
 use punctual_sim::Model;
 use punctual_sim::rules::{OsClock, Time};
 use tempfile::TempDir;
@@ -17,15 +17,15 @@ use super::{Wait, check};
 use crate::common::{punctual, stderr, stdout};
 
 /// A CPython of this computer, and its minor version.
-struct Python {
-    program: PathBuf,
+pub(super) struct Python {
+    pub(super) program: PathBuf,
     minor: u8,
 }
 
 impl Python {
     /// That of the name `python3`. `None` if there is none with lines in the table: the test says so and has nothing
     /// to try.
-    fn find() -> Option<Self> {
+    pub(super) fn find() -> Option<Self> {
         let ask = "import sys; print(sys.executable, sys.version_info.minor, sys.implementation.name, sep='\\n')";
         let answer = Command::new("python3").args(["-c", ask]).output();
         let answer = answer.map(|done| stdout(&done)).unwrap_or_default();
@@ -43,7 +43,7 @@ impl Python {
     }
 
     /// Runs code in the folder, with options of `emulate` before the program.
-    fn run(&self, folder: &Path, options: &[&str], code: &str) -> Output {
+    pub(super) fn run(&self, folder: &Path, options: &[&str], code: &str) -> Output {
         fs::write(folder.join("code.py"), code).unwrap();
         emulated(folder, options, &self.program, &["code.py"])
     }
@@ -140,7 +140,12 @@ fn each_wait_ends_as_that_of_the_port() {
         let timers: Vec<_> = locks.iter().filter(|wait| wait.by == "timer").collect();
         assert_eq!(timers.len(), 10, "{model}");
         for wait in timers {
-            assert_eq!(wait.way.again, again, "{model} {taken_for}");
+            let expected = if again {
+                Again::UntilOver
+            } else {
+                Again::Never
+            };
+            assert_eq!(wait.way.again, expected, "{model} {taken_for}");
             assert!(!again || wait.end >= wait.called + wait.asked, "{wait:?}");
         }
     }
@@ -229,6 +234,7 @@ fn clocks_show_what_the_rule_shows() {
             origin: 0,
             seed: 9,
             taken_for: None,
+            notes_lines: false,
             clocks: true,
             time_of_day: 0,
             settings: Settings {

@@ -1,7 +1,8 @@
-/* Waits for the tests of `punctual emulate`; what it does is its first argument. */
+/* Waits for the tests of `punctual emulate` and `punctual exec --accurate`; what it does is its first argument. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
+#include <setjmp.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -142,6 +144,193 @@ static int children(char *self) {
     return wrong;
 }
 
+static long long now_ns(clockid_t clock) {
+    struct timespec at;
+    clock_gettime(clock, &at);
+    return at.tv_sec * 1000000000LL + at.tv_nsec;
+}
+
+/* Waits of such a length by each call, from the clock of the call; how many ended early. */
+static int early(long us) {
+    struct timespec length = {0, us * 1000}, at;
+    struct timeval in_us = {0, us};
+    struct epoll_event event;
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+    sem_t semaphore;
+    sigset_t signals;
+    int epoll = epoll_create1(0), early = 0, pipes[2];
+    struct pollfd nothing = {.events = POLLIN};
+    fd_set reads;
+    clockid_t mono = CLOCK_MONOTONIC, day = CLOCK_REALTIME;
+    long long begin;
+    if (pipe(pipes) != 0) return 99;
+    nothing.fd = pipes[0];
+    sem_init(&semaphore, 0, 0);
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGUSR1);
+    pthread_mutex_lock(&mutex);
+#define LASTS(clock, ns, call)                         \
+    begin = now_ns(clock);                             \
+    early += !(call) || now_ns(clock) - begin < (ns);
+#define UNTIL(clock, call)                                        \
+    begin = now_ns(clock) + us * 1000;                            \
+    at = (struct timespec){begin / 1000000000, begin % 1000000000}; \
+    early += !(call) || now_ns(clock) < begin;
+    LASTS(mono, us * 1000, nanosleep(&length, NULL) == 0)
+    LASTS(mono, us * 1000, clock_nanosleep(day, 0, &length, NULL) == 0)
+    LASTS(mono, us * 1000, usleep(us) == 0)
+    LASTS(mono, us * 1000, select(0, NULL, NULL, NULL, &in_us) == 0)
+    LASTS(mono, us * 1000, ppoll(&nothing, 1, &length, NULL) == 0)
+    LASTS(mono, us * 1000, sigtimedwait(&signals, NULL, &length) == -1 && errno == EAGAIN)
+    LASTS(mono, 1000000, poll(&nothing, 1, 1) == 0)
+    LASTS(mono, 1000000, epoll_wait(epoll, &event, 1, 1) == 0)
+    FD_ZERO(&reads);
+    FD_SET(pipes[0], &reads);
+    LASTS(mono, us * 1000, pselect(pipes[0] + 1, &reads, NULL, NULL, &length, NULL) == 0)
+    early += FD_ISSET(pipes[0], &reads) != 0;
+    UNTIL(mono, clock_nanosleep(mono, TIMER_ABSTIME, &at, NULL) == 0)
+    UNTIL(day, clock_nanosleep(day, TIMER_ABSTIME, &at, NULL) == 0)
+    UNTIL(day, sem_timedwait(&semaphore, &at) == -1 && errno == ETIMEDOUT)
+    UNTIL(day, pthread_cond_timedwait(&condition, &mutex, &at) == ETIMEDOUT)
+    pthread_mutex_unlock(&mutex);
+    close(epoll);
+    close(pipes[0]);
+    close(pipes[1]);
+    return early;
+}
+
+static int pipe_ends[2];
+static sem_t posted;
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int is_changed;
+
+static void *happening(void *unused) {
+    struct timespec soon = {0, 3000000};
+    nanosleep(&soon, NULL);
+    if (write(pipe_ends[1], "x", 1) != 1) return NULL;
+    nanosleep(&soon, NULL);
+    sem_post(&posted);
+    nanosleep(&soon, NULL);
+    pthread_mutex_lock(&guard);
+    is_changed = 1;
+    pthread_cond_signal(&changed);
+    pthread_mutex_unlock(&guard);
+    return unused;
+}
+
+/* Each event ends a wait that would last for minutes. */
+static int events(void) {
+    pthread_t thread;
+    int wrong = 0, epoll = epoll_create1(0);
+    struct epoll_event event = {.events = EPOLLIN};
+    struct timeval minutes = {600, 0};
+    struct timespec at = in_ms(CLOCK_REALTIME, 0);
+    struct pollfd ready = {.events = POLLIN};
+    fd_set reads;
+    at.tv_sec += 600;
+    sem_init(&posted, 0, 0);
+    wrong += pipe(pipe_ends) != 0;
+    ready.fd = pipe_ends[0];
+    epoll_ctl(epoll, EPOLL_CTL_ADD, pipe_ends[0], &event);
+    FD_ZERO(&reads);
+    FD_SET(pipe_ends[0], &reads);
+    pthread_create(&thread, NULL, happening, NULL);
+    wrong += select(pipe_ends[0] + 1, &reads, NULL, NULL, &minutes) != 1;
+    wrong += !FD_ISSET(pipe_ends[0], &reads) || minutes.tv_sec > 599;
+    wrong += poll(&ready, 1, 600000) != 1 || ready.revents != POLLIN;
+    wrong += epoll_wait(epoll, &event, 1, 600000) != 1;
+    wrong += sem_timedwait(&posted, &at) != 0;
+    pthread_mutex_lock(&guard);
+    while (!is_changed) wrong += pthread_cond_timedwait(&changed, &guard, &at) != 0;
+    pthread_mutex_unlock(&guard);
+    pthread_join(thread, NULL);
+    return wrong;
+}
+
+static int early_in_threads;
+
+static void *waiting(void *us) {
+    for (int i = 0; i < 10; i++)
+        __atomic_fetch_add(&early_in_threads, early((long)us), __ATOMIC_RELAXED);
+    return NULL;
+}
+
+/* A thread that only waits for so little that its waits spin is cancelled all the same. */
+static void *always(void *unused) {
+    for (;;) usleep(3);
+    return unused;
+}
+
+static int storm(void) {
+    pthread_t threads[40], one;
+    void *result;
+    for (long i = 0; i < 40; i++) pthread_create(&threads[i], NULL, waiting, (void *)(100 + 20 * i));
+    for (int i = 0; i < 40; i++) pthread_join(threads[i], NULL);
+    pthread_create(&one, NULL, always, NULL);
+    usleep(20000);
+    pthread_cancel(one);
+    pthread_join(one, &result);
+    return early_in_threads + (result != PTHREAD_CANCELED);
+}
+
+static volatile sig_atomic_t ticks;
+static sigjmp_buf out;
+
+static void tick(int signal) {
+    int before = errno;
+    (void)signal;
+    if (++ticks % 3 == 0) usleep(20);
+    errno = before;
+}
+
+static void leap(int signal) {
+    (void)signal;
+    siglongjmp(out, 1);
+}
+
+static void tick_every(long us) {
+    struct itimerval each = {{0, us}, {0, us}};
+    setitimer(ITIMER_REAL, &each, NULL);
+}
+
+/* Sleeps that signals interrupt, whose handlers sleep too or leave them, and children that a handler does not matter to. */
+static int signals(void) {
+    struct sigaction handler = {.sa_handler = tick};
+    struct timespec second = {1, 0};
+    volatile int wrong = 0;
+    int status;
+    sigaction(SIGALRM, &handler, NULL);
+    tick_every(700);
+    for (int i = 0; i < 100; i++) {
+        struct timespec left = {0, 1000000};
+        long long begin = now_ns(CLOCK_MONOTONIC);
+        while (nanosleep(&left, &left) != 0) wrong += errno != EINTR;
+        wrong += now_ns(CLOCK_MONOTONIC) - begin < 1000000;
+    }
+    wrong += ticks == 0;
+    handler.sa_handler = leap;
+    handler.sa_flags = SA_NODEFER;
+    sigaction(SIGALRM, &handler, NULL);
+    for (volatile int i = 0; i < 20; i++)
+        if (sigsetjmp(out, 1) == 0) {
+            nanosleep(&second, NULL);
+            wrong++;
+        }
+    tick_every(0);
+    pid_t forked = fork();
+    if (forked == 0) _exit(early(300));
+    wrong += waitpid(forked, &status, 0) != forked || status != 0;
+    return wrong + early(300);
+}
+
+/* Sleeps of 50 us for as many milliseconds at least. */
+static void many(long ms) {
+    long long end = now_ns(CLOCK_MONOTONIC) + ms * 1000000;
+    while (now_ns(CLOCK_MONOTONIC) < end) usleep(50);
+}
+
 int main(int count, char **arguments) {
     const char *what = count > 1 ? arguments[1] : "";
     if (!strcmp(what, "sleeps")) {
@@ -151,6 +340,23 @@ int main(int count, char **arguments) {
     if (!strcmp(what, "calls")) return each_call();
     if (!strcmp(what, "others")) return others();
     if (!strcmp(what, "children")) return children(arguments[0]);
+    if (!strcmp(what, "early")) {
+        int wrong = 0;
+        for (int i = 0; i < 20; i++) wrong += early(40) + early(300) + early(2500);
+        return wrong;
+    }
+    if (!strcmp(what, "events")) return events();
+    if (!strcmp(what, "signals")) return signals();
+    if (!strcmp(what, "storm")) return storm();
+    if (!strcmp(what, "many")) {
+        many(atoi(arguments[2]));
+        return 0;
+    }
+    if (!strcmp(what, "long")) {
+        printf("%d\n", getpid());
+        fflush(stdout);
+        return sleep(600);
+    }
     if (!strcmp(what, "exit")) return atoi(arguments[2]);
     if (!strcmp(what, "die")) raise(SIGKILL);
     return 99;

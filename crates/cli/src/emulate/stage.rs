@@ -1,0 +1,111 @@
+//! The program to start, and the folder of the library.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use punctual_preload::page::{self, Run};
+use tempfile::TempDir;
+
+use super::{Failure, LIBRARY, REFUSED, program};
+
+/// The program to start, and the folder of the library.
+pub(super) struct Stage<'a> {
+    name: &'a OsStr,
+    rest: &'a [OsString],
+    /// The file of the program.
+    pub(super) file: PathBuf,
+    folder: TempDir,
+}
+
+impl<'a> Stage<'a> {
+    /// Finds the program, and writes the library. With a run, the rule must fit the runtime of the program.
+    pub(super) fn new(command: &'a [OsString], run: Option<&Run>) -> Result<Self, Failure> {
+        let Some(library) = LIBRARY else {
+            let why = match cfg!(all(target_os = "linux", target_env = "gnu")) {
+                true => {
+                    "this build of the command has no library for other programs: its build says why"
+                }
+                false => "the library for other programs needs Linux with glibc",
+            };
+            return Err(Failure::new(REFUSED, why));
+        };
+        let (name, rest) = command.split_first().expect("clap asks for one");
+        let file = program::find(name)?;
+        program::check(&file, run)?;
+        let folder = tempfile::Builder::new()
+            .prefix("punctual-emulate-")
+            .tempdir();
+        let stage = Self {
+            name,
+            rest,
+            file,
+            folder: folder.map_err(cannot_write("the library"))?,
+        };
+        // A child with another user loads the library too; it has the waits, but nothing is counted of it.
+        let carried = stage.library();
+        mode(stage.folder.path(), 0o755)
+            .and_then(|()| fs::write(&carried, library))
+            .and_then(|()| mode(&carried, 0o644))
+            .map_err(cannot_write("the library"))?;
+        Ok(stage)
+    }
+
+    fn library(&self) -> PathBuf {
+        self.folder.path().join(page::LIBRARY)
+    }
+
+    /// The program as it is.
+    pub(super) fn native(&self) -> Command {
+        let mut command = Command::new(&self.file);
+        std::os::unix::process::CommandExt::arg0(&mut command, self.name);
+        command.args(self.rest);
+        command
+    }
+
+    /// The program with the library and a page of these words, with room for so many more; and the page.
+    pub(super) fn with_page(
+        &self,
+        words: &[u64],
+        room: u64,
+    ) -> Result<(Command, fs::File), Failure> {
+        let path = self.folder.path().join("page");
+        let page = write_page(&path, words, room).map_err(cannot_write("the page"))?;
+        let mut preload = self.library().into_os_string();
+        if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+            preload.push(":");
+            preload.push(others);
+        }
+        let mut command = self.native();
+        command
+            .env("LD_PRELOAD", preload)
+            .env(page::VARIABLE, &path);
+        Ok((command, page))
+    }
+}
+
+/// The failure to write something.
+pub(super) fn cannot_write(what: &str) -> impl Fn(io::Error) -> Failure {
+    move |why| Failure::new(REFUSED, format!("cannot write {what}: {why}"))
+}
+
+fn mode(path: &Path, mode: u32) -> io::Result<()> {
+    fs::set_permissions(path, Permissions::from_mode(mode))
+}
+
+/// Writes a new page in the place of the one before, which what is left of an earlier run may still use.
+fn write_page(path: &Path, words: &[u64], room: u64) -> io::Result<fs::File> {
+    if path.exists() {
+        fs::remove_file(path)?;
+    }
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let mut options = fs::File::options();
+    let mut page = options.read(true).write(true).create_new(true).open(path)?;
+    page.write_all(&bytes)?;
+    page.set_len(8 * (words.len() as u64 + room))?;
+    mode(path, 0o644)?;
+    Ok(page)
+}

@@ -1,0 +1,120 @@
+//! A wait, under a rule or on time.
+
+use libc::{c_int, clockid_t};
+
+use super::process;
+use super::{books, on_time};
+use crate::Call;
+
+/// A wait under way. It holds nothing: the thread may be cancelled meanwhile.
+#[derive(Clone, Copy)]
+pub(super) enum Wait {
+    Ruled(books::Wait),
+    OnTime(on_time::Wait),
+}
+
+/// How long the real call is to take.
+#[derive(Clone, Copy)]
+pub(super) struct Ask {
+    /// In nanoseconds from now on.
+    pub(super) length: u64,
+    /// By how much more than the caller asked for; negative for less.
+    pub(super) more: i64,
+}
+
+/// The instant that the caller waits for, on a clock that may be set or slewed.
+#[derive(Clone, Copy)]
+pub(super) struct Until {
+    pub(super) clock: clockid_t,
+    pub(super) ns: u64,
+}
+
+/// Longer waits are left alone.
+const LONGEST: u64 = 10 * 365 * 86_400 * 1_000_000_000;
+
+impl Wait {
+    /// A call that asks for so many nanoseconds from now on; `None` if it is left alone.
+    pub(super) fn begin(call: Call, asked: u64) -> Option<Self> {
+        Self::begin_at(call, process::now(libc::CLOCK_MONOTONIC), asked, None)
+    }
+
+    /// The same from an instant of CLOCK_MONOTONIC on.
+    pub(super) fn begin_at(call: Call, now: u64, asked: u64, until: Option<Until>) -> Option<Self> {
+        if asked == 0 || asked > LONGEST {
+            return None;
+        }
+        match on_time::takes_part() {
+            true => on_time::Wait::begin(call, now, asked, until).map(Self::OnTime),
+            false => books::Wait::begin_at(call, now, asked).map(Self::Ruled),
+        }
+    }
+
+    /// Waits by the real call, of which this can take several. `is_timer` says of a result, and of the error of the
+    /// thread, whether the time was over.
+    pub(super) fn by<T: Copy + Default>(
+        self,
+        mut real: impl FnMut(Ask) -> T,
+        is_timer: impl Fn(T) -> bool,
+    ) -> T {
+        match self {
+            Self::Ruled(wait) => {
+                let result = real(wait.ask());
+                let error = errno();
+                wait.finish(is_timer(result));
+                set_errno(error);
+                result
+            }
+            Self::OnTime(wait) => wait.by(real, is_timer),
+        }
+    }
+
+    /// The rest of the time that the caller asked for.
+    pub(super) fn left(&self) -> u64 {
+        match self {
+            Self::Ruled(wait) => wait.left(),
+            Self::OnTime(wait) => wait.left(),
+        }
+    }
+}
+
+impl Ask {
+    /// For an answer at once.
+    pub(super) const NOTHING: Self = Self {
+        length: 0,
+        more: i64::MIN,
+    };
+
+    /// For what the caller asked for, which is so long.
+    pub(super) fn whole(length: u64) -> Self {
+        Self { length, more: 0 }
+    }
+
+    /// For so long, which is `less` than what the caller asked for.
+    pub(super) fn less(length: u64, less: u64) -> Self {
+        let more = -i64::try_from(less).unwrap_or(i64::MAX);
+        Self { length, more }
+    }
+
+    /// The instant to ask for where the caller asks for one.
+    pub(super) fn instant(self, callers: u64) -> u64 {
+        callers.saturating_add_signed(self.more)
+    }
+}
+
+impl Until {
+    /// The time that is left on its clock.
+    pub(super) fn left(self) -> u64 {
+        self.ns.saturating_sub(process::now(self.clock))
+    }
+}
+
+/// The last error of this thread.
+pub(super) fn errno() -> c_int {
+    // SAFETY: the place of this thread's error.
+    unsafe { *libc::__errno_location() }
+}
+
+pub(super) fn set_errno(error: c_int) {
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = error };
+}
