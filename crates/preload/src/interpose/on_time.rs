@@ -142,14 +142,15 @@ impl Wait {
                     steps = None;
                 }
             }
-            if now >= self.due && step != Step::Spin {
+            if now >= self.due && matches!(step, Step::Block { .. }) {
                 crowd::overslept(now, now.since(self.due));
             }
             set_errno(error);
             if !is_by_timer {
                 return result;
             }
-            if now >= self.due {
+            // A clock that another library has stopped shows no end; the kernel and the spin know it.
+            if now >= self.due || !matches!(step, Step::Block { .. }) {
                 return self.outlast(result, real);
             }
         }
@@ -207,14 +208,16 @@ impl Wait {
 
     /// Waits for the rest where the clock of the caller was set or slewed meanwhile, and is not there yet.
     fn outlast<T>(&self, result: T, real: &mut impl FnMut(Ask) -> T) -> T {
-        let left = || self.until.map_or(0, Until::left);
-        loop {
-            match Nanos::new(left()) {
+        let left = || Nanos::new(self.until.map_or(0, Until::left));
+        // A slewed clock can take a second spin.
+        for _ in 0..3 {
+            match left() {
                 Nanos::ZERO => return result,
                 left if left <= SPIN_MOST => _ = spin::until(clock::now() + left),
-                left => return slackless(|| real(Ask::whole(left.as_ns()))),
+                _ => break,
             }
         }
+        slackless(|| real(Ask::whole(left().as_ns())))
     }
 
     /// The call has returned; whether by its timer.
