@@ -122,7 +122,7 @@ pub(super) fn machine_facts(models: &[Model]) -> MachineFacts {
         values.join(between)
     };
     MachineFacts {
-        name: joined(|facts| &facts.name, " and "),
+        name: joined(|facts| &facts.name, ", "),
         os: joined(|facts| &facts.os, " and "),
         timer_rule: joined(|facts| &facts.timer_rule, " | "),
         clock: joined(|facts| &facts.clock, " | "),

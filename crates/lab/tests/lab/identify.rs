@@ -31,12 +31,12 @@ fn sleeps_of_windows_are_named_with_what_else_they_are_not() {
         Some("Windows with a clock interrupt every 15.625 ms")
     );
     assert!(
-        found.evidence[0].contains("lie within 100 us"),
+        found.evidence[0].contains("end within 100 us"),
         "{:?}",
         found.evidence
     );
     assert!(
-        found.evidence[1].starts_with("Not "),
+        found.evidence[1].contains(" does not fit: "),
         "{:?}",
         found.evidence
     );

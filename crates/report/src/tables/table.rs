@@ -48,7 +48,7 @@ pub struct Why(pub u8, pub &'static str);
 
 impl Why {
     /// A percentile that fewer than ten samples lie above.
-    pub const FEW_SAMPLES: Self = Self(0, "a percentile with fewer than ten samples above it");
+    pub const FEW_SAMPLES: Self = Self(0, "too few samples for this percentile");
     /// CPU time, or what is computed from it, where the OS gives none.
     pub const NO_CPU_TIME: Self = Self(1, "no CPU time is known");
     /// How busy the CPU was, where the OS does not tell or the thread was not
@@ -240,6 +240,7 @@ pub struct Table<'a, R> {
     groups: Vec<String>,
     layout: Layout,
     captions: Vec<String>,
+    marks: Vec<(&'static str, &'static str)>,
     ending: String,
 }
 
@@ -253,6 +254,7 @@ impl<'a, R> Table<'a, R> {
             groups: vec![],
             layout: Layout::default(),
             captions: vec![],
+            marks: vec![],
             ending: String::new(),
         }
     }
@@ -394,6 +396,25 @@ impl<'a, R> Table<'a, R> {
         self
     }
 
+    /// Explains a mark or a name below the table, if a cell begins with it.
+    pub fn mark_in_words(mut self, mark: &'static str, words: &'static str) -> Self {
+        self.marks.push((mark, words));
+        self
+    }
+
+    /// Leaves out each column, except the first, that is blank in all rows.
+    pub fn known(mut self) -> Self {
+        let is_known = |column: &Column<'a, R>| {
+            let mut rows = self.rows.iter();
+            rows.any(|row| (column.cell)(row).text.is_ok())
+        };
+        let first = self.columns.first().map(|column| column.head.clone());
+        let is_first = |column: &Column<'a, R>| Some(&column.head) == first.as_ref();
+        self.columns
+            .retain(|column| is_first(column) || is_known(column));
+        self
+    }
+
     /// Words to end the first paragraph with, behind those of the columns.
     pub fn ending(mut self, words: impl Into<String>) -> Self {
         self.ending = words.into();
@@ -439,7 +460,14 @@ impl<'a, R> Table<'a, R> {
             let cells = columns.map(|c| (c.cell)(row).written(c.blank, &mut marks));
             cells.collect()
         };
-        let rows = self.rows.iter().map(&mut row).collect();
+        let rows: Vec<Vec<String>> = self.rows.iter().map(&mut row).collect();
+        let begins = |cell: &String, mark| {
+            let rest = cell.strip_prefix(mark);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', ',']))
+        };
+        let has = |mark| rows.iter().flatten().any(|cell| begins(cell, mark));
+        let explained = self.marks.iter().filter(|(mark, _)| has(*mark));
+        let explained: Vec<String> = explained.map(|(_, words)| (*words).to_owned()).collect();
         let groups = self.groups.iter().cloned();
         let each = self.columns.len().saturating_sub(1) / self.groups.len().max(1);
         Cells {
@@ -447,7 +475,7 @@ impl<'a, R> Table<'a, R> {
             groups: groups.map(|name| (name, each)).collect(),
             head: self.columns.iter().map(|c| c.head.clone()).collect(),
             rows,
-            words: [self.words(), marks.in_words()].concat(),
+            words: [self.words(), explained, marks.in_words()].concat(),
         }
     }
 

@@ -16,11 +16,8 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     let waits = waits.unwrap_or_else(|| "These waits".to_owned());
     let begin = match (identity.outcome, &identity.rule) {
         (IdentityOutcome::Named, Some(rule)) => format!("{waits} look like {rule}."),
-        (IdentityOutcome::NoneFits, _) => format!("{waits} look like no rule that is known here."),
-        _ => format!(
-            "Which rule made them cannot be told from {}.",
-            waits.replacen("These", "these", 1)
-        ),
+        (IdentityOutcome::NoneFits, _) => format!("{waits} fit none of the known timer rules."),
+        _ => format!("{waits} do not show which timer rule made them."),
     };
     let sentences = std::iter::once(begin)
         .chain(identity.evidence.iter().cloned())
@@ -35,7 +32,7 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
         0 | 1 => verdict,
         _ => verdict.told(
             table,
-            "Misfit: how much worse than a description without a rule, in nats per wait; below zero is better than that.",
+            "misfit: how much worse the rule describes the waits than a fit without a rule, in nats per wait. Below 0 it is better.",
         ),
     })
 }

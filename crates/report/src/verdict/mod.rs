@@ -64,9 +64,9 @@ pub(crate) fn of_run<R: RunRow>(run: &Run<R>, mut verdict: Verdict) -> Verdict {
     match &run.failed {
         Some(why) => verdict
             .sentences
-            .push(format!("Partial, as the run could not go on: {why}.")),
+            .push(format!("Partial results: the run stopped early: {why}.")),
         None if run.interrupted => {
-            let early = "It was ended early: this is of what was measured until then.";
+            let early = "Partial results: the run was ended early.";
             verdict.sentences.push(early.to_owned());
         }
         None => {}
@@ -78,8 +78,8 @@ pub(crate) fn of_run<R: RunRow>(run: &Run<R>, mut verdict: Verdict) -> Verdict {
     if evidence.len() > MODELS {
         let more = evidence.len() - MODELS;
         verdict.sentences.push(match more {
-            1 => "On what one more model rests: --full.".to_owned(),
-            _ => format!("On what {more} more models rest: --full."),
+            1 => "--full says how sure one more model is.".to_owned(),
+            _ => format!("--full says how sure {more} more models are."),
         });
     }
     if let Some((first, others)) = run.warnings.split_first() {
@@ -96,7 +96,7 @@ pub(crate) fn of_run<R: RunRow>(run: &Run<R>, mut verdict: Verdict) -> Verdict {
     verdict.cut()
 }
 
-/// Of how many kinds of models it is said on what they rest.
+/// The number of kinds of models whose evidence is shown.
 const MODELS: usize = 2;
 
 /// No sentence that is made here is longer, in characters, and no name in a table: a file may
@@ -210,10 +210,16 @@ impl Verdict {
         self
     }
 
-    /// With the rows of a table, if it has any; what its marks mean is in the caption.
+    /// With the rows of a table, if it has any, without columns that are blank in all of them.
+    /// What its columns and marks mean stands behind the caption.
     pub fn told<R>(self, table: Table<'_, R>, caption: impl Into<String>) -> Self {
-        let Cells { head, rows, .. } = table.cells();
-        self.table(head, rows, caption)
+        let Cells {
+            head, rows, words, ..
+        } = table.known().cells();
+        let mut caption = vec![caption.into()];
+        caption.extend(words);
+        caption.retain(|words| !words.is_empty());
+        self.table(head, rows, caption.join(" "))
     }
 
     /// Never leaves out the row of the plain sleep, nor one that a sentence names. The sentence
