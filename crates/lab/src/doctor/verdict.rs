@@ -51,8 +51,8 @@ const LONGEST_WAKE: Nanos = Nanos::from_ms(1);
 /// A wake cost whose p90 is so many times its median is no measure of anything.
 const RESTLESS: i64 = 10;
 
-/// On a model, a median that is less than this part of the prediction away from it can differ by
-/// chance: the rounds of one model differ by less than 5 %, except in windows of random length.
+/// On a model, a median can differ from the prediction by this part of it by chance. The rounds of
+/// one model differ by less than 5 %, except where windows have a random length.
 const CHANCE: i64 = 20;
 
 impl Tolerance {

@@ -79,7 +79,7 @@ pub fn identify(waits: &Waits) -> Identity {
     if waits.got_ns.len() < FEWEST {
         return cannot_tell(
             format!(
-                "The log has {} waits; {FEWEST} are needed to identify a rule.",
+                "{} of the {FEWEST} waits that are needed are in the log.",
                 waits.got_ns.len()
             ),
             "A longer log would decide.",

@@ -64,7 +64,7 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     let is_decided = |one: &Loop| (0..WEIGHTS.len()).all(|weight| one.is_decided(weight));
     let next = match loops.iter().all(is_decided) {
         true if !run.command.contains("--rate") => {
-            "Next: punctual bench --rate 144 measures a loop of your own rate; --full has all tables."
+            "Next: punctual bench --rate 144 for your own rate; --full has all tables."
         }
         true if !run.command.contains("--load") => {
             "Next: add --load 1 to measure beside a busy program; --full has all tables."
@@ -73,9 +73,7 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
         false => {
             let most = loops.iter().flat_map(Loop::rounds).max().unwrap_or(0);
             let more = (4 * most).max(24);
-            &format!(
-                "Next: more rounds can tell the close ones apart: --rounds {more}; --full has all tables."
-            )
+            &format!("Next: --rounds {more} can separate the close ones; --full has all tables.")
         }
     };
     let shown = &loops[..loops.len().min(3)];
@@ -93,8 +91,8 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     let table = Table::new("", &subjects)
         .column(head, |subject| *subject)
         .each(rates, |subject, one| one.cell(subject, style))
-        .mark_in_words("alike", "alike: no significant difference from the lowest.")
-        .mark_in_words(PLAIN_SLEEP, "system: a plain sleep of the OS.");
+        .mark_in_words("alike", "alike: not significantly above the lowest.")
+        .mark_in_words(PLAIN_SLEEP, "system: a plain OS sleep.");
     let caption = format!(
         "Cost: CPU time + 10 x lateness (up to 1 ms), as a multiple of the lowest [95 % interval]. \
          {rounds} rounds, {waits} waits each.{of_all}"
@@ -676,7 +674,7 @@ mod tests {
         let next = |a: &[f64], b: &[f64]| {
             let run = Run::of([measured("a", a), measured("b", b)]);
             let verdict = verdict(&run).unwrap();
-            let is_open = verdict.next.contains("--rounds 24");
+            let is_open = verdict.next.contains("Next: --rounds 24");
             // At the other weights too.
             let other_weights = &verdict.sentences[1];
             assert_eq!(

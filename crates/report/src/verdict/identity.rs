@@ -11,13 +11,19 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     let waits = run.results.first().map(|row| {
         let n = row.samples_slept_ns.len().max(row.samples_late_ns.len());
         let of = prose::when(run.results.len() > 1, || format!(" of {}", row.subject));
-        format!("These {}{of}", prose::counted(n as u64, "wait"))
+        match n {
+            1 => format!("This wait{of}"),
+            n => format!("These {n} waits{of}"),
+        }
     });
     let waits = waits.unwrap_or_else(|| "These waits".to_owned());
     let begin = match (identity.outcome, &identity.rule) {
         (IdentityOutcome::Named, Some(rule)) => format!("{waits} look like {rule}."),
         (IdentityOutcome::NoneFits, _) => format!("{waits} fit none of the known timer rules."),
-        _ => format!("{waits} do not show which timer rule made them."),
+        _ => format!(
+            "The timer rule behind {} cannot be identified.",
+            waits.replacen('T', "t", 1)
+        ),
     };
     let sentences = std::iter::once(begin)
         .chain(identity.evidence.iter().cloned())

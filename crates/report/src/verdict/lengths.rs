@@ -141,7 +141,7 @@ impl Points {
         let shown = evenly(&points).into_iter();
         let table = Table::new("", &counted)
             .column("way to wait", |(_, subject)| *subject)
-            .mark_in_words(super::PLAIN_SLEEP, "system: a plain sleep of the OS.")
+            .mark_in_words(super::PLAIN_SLEEP, "system: a plain OS sleep.")
             .each(
                 shown.map(|at| (units::nominal(at), at)),
                 |(_, subject), at| {

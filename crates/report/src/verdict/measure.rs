@@ -353,7 +353,7 @@ pub(super) fn waits(run: &Run) -> Option<Verdict> {
             };
             Cell::from(units::duration(typical_ns(row))).marked(mark)
         })
-        .mark_in_words("alike", "alike: no significant difference from the lowest.")
+        .mark_in_words("alike", "alike: not significantly above the lowest.")
         .told([P99])
         .if_known()
         .told([MAX])

@@ -210,8 +210,8 @@ impl Verdict {
         self
     }
 
-    /// With the rows of a table, if it has any, without columns that are blank in all of them.
-    /// What its columns and marks mean stands behind the caption.
+    /// With the rows of a table, if it has any, without columns that are blank in all of them. The
+    /// meaning of its columns and marks follows the caption.
     pub fn told<R>(self, table: Table<'_, R>, caption: impl Into<String>) -> Self {
         let Cells {
             head, rows, words, ..

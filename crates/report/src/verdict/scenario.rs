@@ -233,7 +233,7 @@ fn stated(all: &[Expectation], title: Option<&str>) -> Option<String> {
             "{of}It agrees with all {n} figures of its sources."
         )),
         (_, [first, ..]) => Some(format!(
-            "{of}It agrees with {} of {n} figures of its sources. One difference: {}, on {}.",
+            "{of}It agrees with {} of {n} figures of its sources. One that differs: {}, on {}.",
             hold.len(),
             figure(first),
             first.on
@@ -248,7 +248,8 @@ fn compared(all: &[Expectation]) -> Option<String> {
     let (first, _) = models.first()?;
     let told = models.iter().map(|(on, figures)| {
         let same = figures.iter().filter(|expected| expected.holds).count();
-        format!("{same} of {} agree on {on}", figures.len())
+        let on = prose::when(models.len() > 1, || format!(" on {on}"));
+        format!("{same} of {} agree{on}", figures.len())
     });
     let told = prose::list(told);
     let mut figures = models.iter().flat_map(|(_, figures)| figures);
@@ -257,17 +258,17 @@ fn compared(all: &[Expectation]) -> Option<String> {
         let on = prose::when(expected.on != *first || models.len() > 1, || {
             format!(", on {}", expected.on)
         });
-        format!(" One difference: {}{on}.", figure(expected))
+        format!(" One that differs: {}{on}.", figure(expected))
     });
     Some(format!(
-        "Of the figures that its sources state for other models, {told}.{example}"
+        "Its sources are about other models; of their figures, {told}.{example}"
     ))
 }
 
-/// `wakes per s of A, phase "B asks for 2 ms": 500 +- 5 /s in the source, 62.5 /s simulated`.
+/// `wakes per s of A in "B asks for 2 ms": 500 +- 5 /s stated, 62.5 /s simulated`.
 fn figure(of: &Expectation) -> String {
     format!(
-        "{} of {}, phase \"{}\": {} in the source, {} simulated",
+        "{} of {} in \"{}\": {} stated, {} simulated",
         of.figure.replace('_', " "),
         of.subject,
         of.phase,

@@ -66,7 +66,7 @@ impl Model {
             let from_book = load.iter().filter(is_of_book).count();
             let all = load.len();
             _ = match from_book * 2 >= all {
-                true => write!(others, "; the scheduler follows \"{BOOK}\""),
+                true => write!(others, "; scheduler from \"{BOOK}\""),
                 false => write!(others, ", and {} of {all} load parameters", sure(&load)),
             };
         }
@@ -104,10 +104,7 @@ mod tests {
     #[test]
     fn it_says_on_what_the_parameters_of_the_run_rest() {
         let windows = evidence("windows-11");
-        assert_eq!(
-            windows.others,
-            "; the scheduler follows \"Windows Internals\""
-        );
+        assert_eq!(windows.others, "; scheduler from \"Windows Internals\"");
         assert_eq!(windows.compared, "never compared with a Windows computer");
         let all = windows.lengths;
         assert!(all.1 > 0 && all.1 < all.0, "{windows:?}");

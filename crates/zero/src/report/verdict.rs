@@ -42,10 +42,11 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
     ));
     let mut states = ranked.iter().filter_map(|cell| {
         let states = states_in_words(cell.simulated.states_gb_per_cpu_s?);
-        Some(format!(
-            "{} has two stable rates: {states}",
-            cell.in_words()
-        ))
+        let name = match ranked.len() {
+            1 => "It".to_owned(),
+            _ => cell.in_words(),
+        };
+        Some(format!("{name} has two stable rates: {states}"))
     });
     let states = states.next().map(|first| match states.count() {
         0 => format!("{first}."),
