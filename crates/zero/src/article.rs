@@ -141,7 +141,7 @@ fn answer(lines: &[Line], told: &[Prediction]) -> String {
     let all = told.find(|(line, _)| line.what == ALL);
     if let Some((line, told)) = all {
         text += &format!(
-            " With {} threads that take more pages at a time, under a {}, it would zero {} times as much per second of CPU time.",
+            " With {} threads that take more pages at a time, under a {}, Windows 10 would zero {} times as much per second of CPU time.",
             line.setting.workers,
             line.setting.lock,
             number(told.central.gb_per_cpu_s() / first.gb_per_cpu_s()),
@@ -253,7 +253,8 @@ fn conclusions(first: &PoolResult) -> String {
     let besides = windows_10.bookkeeping();
     let paragraphs = [
         format!(
-            "published: from the article's {} GiB in {} s of CPU time. us/page: CPU time of all threads together. \
+            "published: from the article's {} GiB in {} s of CPU time. batch: the pages of a take; n is the number of threads, \
+             half is half of the pages left. us/page: CPU time of all threads together. \
              between: the range of GB/CPU-s, with each unknown figure of the computer varied in turn; for the three \
              systems, also with half of their threads. gain: GB/CPU-s as a multiple of that of Windows 10. all of \
              them: four threads, takes that grow, and a mutex that spins for up to 5 us before it sleeps.",

@@ -112,6 +112,16 @@ pub fn is_best(cell: &str) -> bool {
     mark.is_some_and(|mark| BEST.contains(&mark))
 }
 
+/// Whether a text has this word, or words, between blanks or punctuation.
+pub(crate) fn has_word(text: &str, word: &str) -> bool {
+    let is_within = |c: char| c.is_alphanumeric() || c == '-';
+    text.match_indices(word).any(|(at, found)| {
+        let before = text[..at].chars().next_back();
+        let behind = text[at + found.len()..].chars().next();
+        !before.is_some_and(is_within) && !behind.is_some_and(is_within)
+    })
+}
+
 /// The content of a column in one row.
 #[derive(Clone)]
 pub struct Cell {
@@ -396,10 +406,15 @@ impl<'a, R> Table<'a, R> {
         self
     }
 
-    /// Explains a mark or a name below the table, if a cell begins with it.
+    /// Explains a mark or a name below the table, if a cell has it.
     pub fn mark_in_words(mut self, mark: &'static str, words: &'static str) -> Self {
         self.marks.push((mark, words));
         self
+    }
+
+    /// The marks that have an explanation.
+    pub(crate) fn marks(&self) -> &[(&'static str, &'static str)] {
+        &self.marks
     }
 
     /// Leaves out each column, except the first, that is blank in all rows.
@@ -461,11 +476,7 @@ impl<'a, R> Table<'a, R> {
             cells.collect()
         };
         let rows: Vec<Vec<String>> = self.rows.iter().map(&mut row).collect();
-        let begins = |cell: &String, mark| {
-            let rest = cell.strip_prefix(mark);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', ',']))
-        };
-        let has = |mark| rows.iter().flatten().any(|cell| begins(cell, mark));
+        let has = |mark| rows.iter().flatten().any(|cell| has_word(cell, mark));
         let explained = self.marks.iter().filter(|(mark, _)| has(*mark));
         let explained: Vec<String> = explained.map(|(_, words)| (*words).to_owned()).collect();
         let groups = self.groups.iter().cloned();
@@ -545,6 +556,29 @@ mod tests {
             !unknown.contains("known") && !unknown.contains("A note"),
             "{unknown}"
         );
+    }
+
+    #[test]
+    fn a_mark_is_explained_only_where_a_cell_has_it() {
+        let words = |rows: &[&'static str]| {
+            Table::new("Rows", rows)
+                .column("row", |row| *row)
+                .mark_in_words("alike", "alike: the same.")
+                .cells()
+                .words
+        };
+        assert_eq!(words(&["alike 5 us"]), ["alike: the same."]);
+        assert!(words(&["5 us", "alike-ish", "unalike"]).is_empty());
+    }
+
+    #[test]
+    fn a_column_that_is_blank_everywhere_is_left_out_except_the_first() {
+        let table = Table::new("Rows", &[1_u64, 2])
+            .column("first", |_| None::<u64>)
+            .column("blank", |_| None::<u64>)
+            .column("half", |row| (*row > 1).then_some(*row))
+            .known();
+        assert_eq!(table.cells().head, ["first", "half"]);
     }
 
     #[test]

@@ -308,12 +308,15 @@ impl<'r> Loop<'r> {
         match (beside(other.m, best, USUAL), ratio) {
             (Beside::Dearer, Some(ratio)) if !self.has_equal_rivals(USUAL) => {
                 let [median, low, high] = [ratio.median, ratio.low, ratio.high].map(units::ratio);
-                let alike = match self.like_best(USUAL).as_slice() {
-                    [] => String::new(),
-                    alike => format!(" No significant difference from {}.", listed(alike)),
+                let (is, alike) = match self.like_best(USUAL).as_slice() {
+                    [] => ("is cheapest", String::new()),
+                    alike => (
+                        "cost least",
+                        format!(" No significant difference from {}.", listed(alike)),
+                    ),
                 };
                 format!(
-                    "{begin} is cheapest{weighed}: {}. The next, {}, costs {median} times as much [{low}..{high}].{alike}",
+                    "{begin} {is}{weighed}: {}.{alike} The next, {}, costs {median} times as much [{low}..{high}].",
                     in_figures(best),
                     other.m.subject
                 )
@@ -650,7 +653,7 @@ mod tests {
             ("spin", vec![400.0; 6]),
         ]);
         assert!(
-            close.ends_with("No significant difference from adaptive-balanced."),
+            close.contains("No significant difference from adaptive-balanced. The next, spin,"),
             "{close}"
         );
         assert!(

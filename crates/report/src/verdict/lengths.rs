@@ -80,9 +80,9 @@ const DECADES: Points = Points {
 };
 
 const NAPS: Points = Points {
-    low: "exceeded the length least, in the median,",
+    low: "had the least median excess",
     points: "lengths",
-    caption: "By how much naps exceeded the requested length, the median.",
+    caption: "Median excess of naps over the length that was asked for.",
     written: units::duration,
 };
 

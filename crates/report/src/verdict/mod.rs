@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use punctual_record::{LIBRARY, Measurement, Run, RunRow, visible};
 
 use crate::tables::Cells;
-use crate::tables::table::{Table, is_best};
+use crate::tables::table::{Table, has_word, is_best};
 use crate::{prose, select, units};
 
 /// The answer of a run, in one screen.
@@ -51,6 +51,8 @@ pub struct Overview {
     pub rows: Vec<Vec<String>>,
     /// The explanation to read first.
     pub caption: String,
+    /// Marks with the sentences of the caption that explain them.
+    pub marks: Vec<(&'static str, &'static str)>,
     /// Whether the rows that sentences name, and that of the plain sleep, are shown even where
     /// there is no room.
     pub shows_named: bool,
@@ -72,11 +74,13 @@ pub(crate) fn of_run<R: RunRow>(run: &Run<R>, mut verdict: Verdict) -> Verdict {
         None => {}
     }
     let evidence = &run.machine.evidence;
+    // The room is for the table where there are many.
+    let shown = if evidence.len() > MODELS { 1 } else { MODELS };
     verdict
         .sentences
-        .extend(evidence.iter().take(MODELS).cloned());
-    if evidence.len() > MODELS {
-        let more = evidence.len() - MODELS;
+        .extend(evidence.iter().take(shown).cloned());
+    if evidence.len() > shown {
+        let more = evidence.len() - shown;
         verdict.sentences.push(match more {
             1 => "--full says how sure one more model is.".to_owned(),
             _ => format!("--full says how sure {more} more models are."),
@@ -96,7 +100,7 @@ pub(crate) fn of_run<R: RunRow>(run: &Run<R>, mut verdict: Verdict) -> Verdict {
     verdict.cut()
 }
 
-/// The number of kinds of models whose evidence is shown.
+/// The number of kinds of models whose evidence is shown, where there are no more.
 const MODELS: usize = 2;
 
 /// No sentence that is made here is longer, in characters, and no name in a table: a file may
@@ -204,6 +208,7 @@ impl Verdict {
             head: head.into_iter().map(Into::into).collect(),
             rows: rows.into_iter().collect(),
             caption: caption.into(),
+            marks: vec![],
             shows_named: false,
         };
         self.overview = (!overview.rows.is_empty()).then_some(overview);
@@ -213,13 +218,19 @@ impl Verdict {
     /// With the rows of a table, if it has any, without columns that are blank in all of them. The
     /// meaning of its columns and marks follows the caption.
     pub fn told<R>(self, table: Table<'_, R>, caption: impl Into<String>) -> Self {
+        let table = table.known();
+        let marks = table.marks().to_vec();
         let Cells {
             head, rows, words, ..
-        } = table.known().cells();
+        } = table.cells();
         let mut caption = vec![caption.into()];
         caption.extend(words);
         caption.retain(|words| !words.is_empty());
-        self.table(head, rows, caption.join(" "))
+        let mut verdict = self.table(head, rows, caption.join(" "));
+        if let Some(overview) = &mut verdict.overview {
+            overview.marks = marks;
+        }
+        verdict
     }
 
     /// Never leaves out the row of the plain sleep, nor one that a sentence names. The sentence
@@ -291,7 +302,7 @@ impl Verdict {
             let room = LINES.saturating_sub(taken + 4).max(fewest);
             above += "\n";
             above += &overview.text(width, room, &self.sentences);
-            above += &caption;
+            above += &wrapped(&overview.caption_of(&above));
         }
         format!("{above}\n{next}")
     }
@@ -368,6 +379,20 @@ impl Overview {
             }
         }
         text
+    }
+
+    /// The caption without the marks that only rows have which are not `shown`.
+    fn caption_of(&self, shown: &str) -> String {
+        let words: Vec<&str> = shown.split_whitespace().collect();
+        let shown = words.join(" ");
+        let mut caption = self.caption.clone();
+        for (mark, explained) in &self.marks {
+            if !has_word(&shown, mark) {
+                caption = caption.replace(explained, "");
+            }
+        }
+        let words: Vec<&str> = caption.split_whitespace().collect();
+        words.join(" ")
     }
 
     /// The rows that are so.

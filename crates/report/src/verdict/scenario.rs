@@ -171,7 +171,7 @@ fn overview(
     let (named, alike): (Vec<_>, Vec<_>) = LABELS
         .iter()
         .partition(|(head, _)| differs(head) || differing.is_empty() && *head == "thread");
-    let heads = prose::list(named.iter().map(|(head, _)| head));
+    let heads: Vec<&str> = named.iter().map(|(head, _)| *head).collect();
     // A wait for other threads is late from their signal on.
     let is_signalled = rows.iter().any(|row| row.of.since_signal_ns.is_some());
     // The heading names the one scenario.
@@ -193,11 +193,19 @@ fn overview(
     let one_length =
         waits_of(&rows[0]).filter(|one| rows.iter().all(|row| waits_of(row).as_ref() == Some(one)));
     let table = Table::new("", rows)
-        .column(heads, |row| {
-            prose::list(named.iter().map(|(_, of)| of(row)))
+        .column(heads.join(": "), |row| {
+            let labels: Vec<&str> = named.iter().map(|(_, of)| of(row)).collect();
+            labels.join(": ")
         })
         .column("wakes/s", |row| row.of.wakes_per_s.map(units::per_second))
-        .column("wait of", waits_of)
+        .column(
+            if is_signalled {
+                "sleep/timeout"
+            } else {
+                "wait of"
+            },
+            waits_of,
+        )
         .only_if(one_length.is_none())
         .column("slept p50", |row| Some(units::fine(row.of.slept_ns?.p50?)))
         .in_words("slept: the median time from the call to its return.")

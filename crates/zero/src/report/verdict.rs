@@ -17,6 +17,9 @@ pub(super) fn verdict(run: &Run<ZeroRow>) -> Option<Verdict> {
     of_pools(run).or_else(|| of_probe(run))
 }
 
+/// The meaning of the column.
+const POOL: &str = "pool: the lock, the pages that a worker takes at a time, the workers.";
+
 /// The best of each group in a sentence, and the pools of the first.
 fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
     const GROUPS: usize = 2;
@@ -44,7 +47,7 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
         let states = states_in_words(cell.simulated.states_gb_per_cpu_s?);
         let name = match ranked.len() {
             1 => "It".to_owned(),
-            _ => cell.in_words(),
+            _ => format!("The pool {},", cell.in_words()),
         };
         Some(format!("{name} has two stable rates: {states}"))
     });
@@ -69,7 +72,8 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
     };
     let table = Table::new("", &ranked)
         .column("pool", |cell| cell.in_words())
-        .in_words("pool: the lock, the pages that a worker takes at a time, the workers.")
+        .in_words(POOL)
+        .mark_in_words("not validated", NOT_VALIDATED)
         .mark_in_words(
             "alike",
             "alike: no significant difference from the highest.",
@@ -96,13 +100,7 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
         Some(_) => "Next: punctual zero run measures it here; --full has all tables.",
         None => "Next: punctual zero advise says which pool to use; --full has all tables.",
     };
-    let not_validated = prose::when(ranked.iter().any(|cell| cell.is_not_validated()), || {
-        format!(" {NOT_VALIDATED}")
-    });
-    Some(Verdict::new(sentences, next).told(
-        table,
-        format!("{of}{counts}. GB: 1e9 bytes zeroed.{not_validated}"),
-    ))
+    Some(Verdict::new(sentences, next).told(table, format!("{of}{counts}. GB: 1e9 bytes zeroed.")))
 }
 
 /// The table of latencies between CPUs that was simulated, if it was.
@@ -202,13 +200,13 @@ fn best_of(group: &PoolGroup, groups: &[PoolGroup]) -> Option<String> {
         unjudged,
     } = Others::of(group);
     let begin = match ranked.len() {
-        1 => format!("{}{among} zeroes", best.in_words()),
+        1 => format!("The pool {}{among}, zeroes", best.in_words()),
         _ => format!("The most efficient pool{among}: {},", best.in_words()),
     };
     let begin = format!("{begin} {gb} GB per second of CPU time");
     let few = match best.zeroing.rounds.len() {
         n if n < ROUNDS => {
-            format!("; {n} rounds are too few to compare it with the others, {ROUNDS} are enough")
+            format!("; too few rounds ({n} of {ROUNDS}) to compare it with the others")
         }
         _ => format!(
             "; {unjudged} of {all} others have fewer than {ROUNDS} rounds, too few to compare"
@@ -293,6 +291,8 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
     let table = Table::new("", &rated)
         .column("goal", |(goal, ..)| *goal)
         .column("pool", |(_, pool, of)| pool.in_words(of.not_validated))
+        .in_words(POOL)
+        .mark_in_words("not validated", NOT_VALIDATED)
         .column("GB per CPU-s", |(.., of)| units::gb(of.gb_per_cpu_s.median))
         .column("GB per s", |(.., of)| units::gb(of.wall_gb_per_s.median))
         .column("waiting %", |(.., of)| units::percent(of.wait_share.median));
@@ -314,11 +314,6 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
     };
     Verdict::new(sentences, next).told(
         table,
-        format!(
-            "{of}. --full has ranges and the rules of thumb.{}",
-            prose::when(rated.iter().any(|(.., of)| of.not_validated), || {
-                format!(" {NOT_VALIDATED}")
-            })
-        ),
+        format!("{of}. --full has ranges and the rules of thumb.",),
     )
 }
