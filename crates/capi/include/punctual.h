@@ -1,27 +1,28 @@
 /*
- * punctual for C: waits that end when you asked, and say what they cost.
+ * punctual for C: waits that end on time and report their cost.
  *
- * `include/punctual.h` is generated from this crate, and `include/punctual.hpp` is written for
- * C++ on top of it. Rules for all functions:
+ * `punctual.hpp` is the same for C++17. Rules for all functions:
  *
- * - **Never early.** No wait ends before its deadline, a number of nanoseconds of the clock
- *   that `punctual_now_ns` reads. A deadline that has passed costs one reading of it.
- * - Each function returns a `punctual_result`; what else it returns, it writes through its
- *   last pointers, and only where that is `PUNCTUAL_RESULT_OK`. A pointer may be null only
- *   where that is said.
- * - A handle has a `_new` or a `_hold`, and a `_free`, which takes null too. A handle may move
- *   between threads. Two threads at once get `PUNCTUAL_RESULT_BUSY` from it; only a
- *   `punctual_cancel` may be used by any number.
- * - Nothing unwinds into the caller, and there is nothing to begin or to end. After `fork` the
- *   child goes on with all handles but those that another thread was using just then, which are
- *   `PUNCTUAL_RESULT_BUSY` there for ever.
- * - `pthread_cancel` ends no wait. On Linux no function is a cancellation point: a cancelled thread
- *   waits to its deadline and ends at its next cancellation point after that. To end a wait early
- *   there is `punctual_cancel`. Threads with asynchronous cancellation
+ * - **Never early.** No wait ends before its deadline. All deadlines and instants are
+ *   nanoseconds on the clock that `punctual_now_ns` reads. A wait whose deadline has passed
+ *   reads that clock once and returns.
+ * - Most functions return a `punctual_result`. They write other results through their last
+ *   pointers, and only if they return `PUNCTUAL_RESULT_OK`. A pointer may be null only
+ *   where the function's description permits it.
+ * - A function with `_new` or `_hold` in its name creates a handle; the matching `_free`
+ *   function destroys it and ignores null. A handle may be used by one thread at a time: a
+ *   second one gets `PUNCTUAL_RESULT_BUSY`. A `punctual_cancel` may be used by any
+ *   number of threads at once.
+ * - The library needs no initialization and no cleanup, and never throws. After `fork` the child
+ *   process may use all handles, except those that another thread was using at that moment: they
+ *   stay `PUNCTUAL_RESULT_BUSY` in the child.
+ * - `pthread_cancel` ends no wait. On Linux no function is a cancellation point: a cancelled
+ *   thread waits to its deadline and ends at its next cancellation point after that. Use a
+ *   `punctual_cancel` to end a wait early. Threads with asynchronous cancellation
  *   (`PTHREAD_CANCEL_ASYNCHRONOUS`), and cancelled threads on other systems, must not call the
  *   library.
- * - A struct with a `size` can grow without a new ABI: the caller sets `size` to the `sizeof` that
- *   it was compiled with (`PUNCTUAL_INIT`).
+ * - A struct with a `size` member can grow in later versions without a new ABI. Set `size` to
+ *   the `sizeof` of the struct, for instance with `PUNCTUAL_INIT`.
  */
 
 #ifndef PUNCTUAL_H
@@ -42,32 +43,32 @@
 
 
 /**
- * Raised by each release after which programs must be compiled again.
+ * The version of the ABI. A release that requires programs to be compiled again raises it.
  */
 #define PUNCTUAL_ABI_VERSION 1
 
 /**
- * How a call ended.
+ * The result of a call.
  */
 typedef enum punctual_result {
   /**
-   * As it should.
+   * The call succeeded.
    */
   PUNCTUAL_RESULT_OK = 0,
   /**
-   * A pointer that must not be null is.
+   * A required pointer was null.
    */
   PUNCTUAL_RESULT_NULL = 1,
   /**
-   * A value is out of its range, a text is none that is known, or a `size` is too small.
+   * A value is out of range, a text is not recognized, or a `size` is too small.
    */
   PUNCTUAL_RESULT_RANGE = 2,
   /**
-   * This system has nothing of the kind.
+   * This system does not have the feature.
    */
   PUNCTUAL_RESULT_UNSUPPORTED = 3,
   /**
-   * The system does not let this program.
+   * Permission denied.
    */
   PUNCTUAL_RESULT_PERMISSION = 4,
   /**
@@ -79,52 +80,55 @@ typedef enum punctual_result {
    */
   PUNCTUAL_RESULT_INTERRUPTED = 6,
   /**
-   * Another thread, or a callback's caller, uses the handle just now.
+   * Another thread is using the handle, or this is a callback of a call that is using it.
    */
   PUNCTUAL_RESULT_BUSY = 7,
   /**
-   * The system refused; it gave no reason that has a name here.
+   * The system refused for another reason.
    */
   PUNCTUAL_RESULT_SYSTEM = 8,
   /**
-   * A fault of the library: please report it. The handle is of no use any more.
+   * An internal error of the library: please report it. The handle must not be used again,
+   * except to free it.
    */
-  PUNCTUAL_RESULT_PANIC = 9,
+  PUNCTUAL_RESULT_INTERNAL = 9,
 } punctual_result;
 
 /**
- * How a late tick treats missed slots.
+ * The treatment of slots that have passed when a tick comes late.
  */
 typedef enum punctual_missed {
   /**
-   * They are missed: the next tick is for the first slot to come, in phase with those
-   * before.
+   * They are skipped and counted as missed. The next tick is for the next slot, in phase with
+   * those before.
    */
   PUNCTUAL_MISSED_SKIP = 0,
   /**
-   * They are owed: the next ticks come at once.
+   * They are owed: their ticks follow at once.
    */
   PUNCTUAL_MISSED_BURST = 1,
   /**
-   * As `PUNCTUAL_MISSED_BURST`, but at most `burst` are owed; older ones are missed.
+   * As `PUNCTUAL_MISSED_BURST`, but at most the `burst` youngest are owed; older ones are
+   * missed.
    */
   PUNCTUAL_MISSED_BURST_OF = 2,
   /**
-   * A tick that is a period or more late starts anew: the next comes a period after it.
+   * If a tick is late by a period or more, the schedule restarts: the next tick comes one period
+   * after it.
    */
   PUNCTUAL_MISSED_DELAY = 3,
 } punctual_missed;
 
 /**
- * A priority of a thread, from least to most.
+ * The priority of a thread, from lowest to highest.
  */
 typedef enum punctual_priority {
   /**
-   * Only when nothing else wants to run.
+   * Runs only when no other thread wants to.
    */
   PUNCTUAL_PRIORITY_BACKGROUND = 0,
   /**
-   * Less than ordinary.
+   * Below the default.
    */
   PUNCTUAL_PRIORITY_UTILITY = 1,
   /**
@@ -132,66 +136,70 @@ typedef enum punctual_priority {
    */
   PUNCTUAL_PRIORITY_NORMAL = 2,
   /**
-   * The user waits for it.
+   * For work that the user is waiting for.
    */
   PUNCTUAL_PRIORITY_INTERACTIVE = 3,
   /**
-   * Before all others: such a thread must not spin.
+   * Runs before all other threads. Such a thread must not spin.
    */
   PUNCTUAL_PRIORITY_REAL_TIME = 4,
 } punctual_priority;
 
 /**
- * Ends waits before their time: of any thread, from any thread, as often as it is reset.
+ * Ends waits early. Any thread may end the waits of any other thread. It can be reset and used
+ * again.
  */
 typedef struct punctual_cancel punctual_cancel;
 
 /**
- * Paces frames.
+ * Paces the frames of a game or a display.
  */
 typedef struct punctual_frames punctual_frames;
 
 /**
- * A change of how the system treats waiting, until it is freed. A wait of this library needs none.
+ * A system setting that makes the waits of other code more accurate; it is in force until it is
+ * freed. Waits of this library do not need it.
  */
 typedef struct punctual_guard punctual_guard;
 
 /**
- * Timers of one loop.
+ * The timers of one event loop.
  */
 typedef struct punctual_queue punctual_queue;
 
 /**
- * Ticks at an exact rate, in phase for ever; paces calls, one by one or in batches.
+ * Ticks at an exact rate that never drifts, one slot at a time or in batches.
  *
- * A tick whose slot has passed comes at once, and does not move those after it.
+ * A slot is the instant at which a tick is due. A tick whose slot has passed comes at once; later
+ * slots do not move.
  */
 typedef struct punctual_ticker punctual_ticker;
 
 /**
- * Waits with one strategy and what that has learned: one for each thread that waits.
+ * Waits with one strategy, and keeps what it has learned about this system. Use one for each
+ * waiting thread.
  */
 typedef struct punctual_waiter punctual_waiter;
 
 /**
- * The time from one slot to the next, exactly: `cycles` of them in so many `seconds`.
+ * The exact time from one slot to the next: `cycles` slots in `seconds` seconds.
  *
- * `{ 60, 1 }` is 60 Hz, `{ 60000, 1001 }` is 59.94 Hz as video has it, and
- * `{ 1000000000, n }` is every n nanoseconds. From 1 ns to 100 years.
+ * `{ 60, 1 }` is 60 Hz, `{ 60000, 1001 }` is the 59.94 Hz of video, and `{ 1000000000, n }` is
+ * every n nanoseconds. From 1 ns to 100 years.
  */
 typedef struct punctual_period {
   /**
-   * The number of slots.
+   * The number of slots in `seconds` seconds.
    */
   uint64_t cycles;
   /**
-   * In so many seconds.
+   * The time that these slots take, in seconds.
    */
   uint64_t seconds;
 } punctual_period;
 
 /**
- * How a waiter waits. Zeroes except for `size` are the default.
+ * The options of a waiter. Zero in all members except `size` selects the defaults.
  */
 typedef struct punctual_waiter_options {
   /**
@@ -204,7 +212,7 @@ typedef struct punctual_waiter_options {
    */
   const char *strategy;
   /**
-   * 1 keeps statistics.
+   * 1 to keep statistics, else 0.
    */
   uint32_t statistics;
   /**
@@ -222,25 +230,26 @@ typedef struct punctual_frame {
    */
   size_t size;
   /**
-   * Which slot it is for: 1 is the first, and missed ones count.
+   * The number of its slot: 1 is the first, and missed slots count.
    */
   uint64_t number;
   /**
-   * The slot by which it is to be done, or at which it ends: what to draw moving things for.
+   * The slot by which its work must be done, or at which it ends. Draw moving objects for this
+   * instant.
    */
   uint64_t target_ns;
   /**
-   * When its work began.
+   * The instant at which its work began.
    */
   uint64_t begun_ns;
   /**
-   * How many slots before it have no frame.
+   * The number of slots since the frame before that have no frame.
    */
   uint64_t missed;
 } punctual_frame;
 
 /**
- * The counts of a frame.
+ * The measurements of a frame that has ended.
  */
 typedef struct punctual_frame_end {
   /**
@@ -248,7 +257,7 @@ typedef struct punctual_frame_end {
    */
   size_t size;
   /**
-   * How long its work took.
+   * The duration of its work.
    */
   uint64_t work_ns;
   /**
@@ -256,15 +265,15 @@ typedef struct punctual_frame_end {
    */
   uint64_t frame_time_ns;
   /**
-   * How much later than its slot it ended.
+   * How long after its slot it ended; 0 if it was in time.
    */
   uint64_t lateness_ns;
   /**
-   * By how much its waits ended later than they were to.
+   * How long after their deadlines its waits ended, in all.
    */
   uint64_t oversleep_ns;
   /**
-   * How many slots before it have no frame.
+   * The number of slots since the frame before that have no frame.
    */
   uint64_t missed;
 } punctual_frame_end;
@@ -278,27 +287,27 @@ typedef struct punctual_slot_counts {
    */
   size_t size;
   /**
-   * Slots that were due when the ticker was last looked at.
+   * Slots that were due by the last call.
    */
   uint64_t due;
   /**
-   * Slots that were ticked.
+   * Slots that had a tick.
    */
   uint64_t ticks;
   /**
-   * Slots that were given up.
+   * Slots that never get a tick.
    */
   uint64_t missed;
   /**
-   * Slots that are still to be ticked.
+   * Slots that have passed and will still get a tick.
    */
   uint64_t owed;
   /**
-   * How often it began anew or was moved.
+   * The number of restarts and moves of the schedule.
    */
   uint64_t shifts;
   /**
-   * By how much that moved the next slot, in all; negative is earlier.
+   * By how much those moved the next slot, in all; negative is earlier.
    */
   int64_t shift_ns;
 } punctual_slot_counts;
@@ -312,7 +321,7 @@ typedef struct punctual_statistics {
    */
   size_t size;
   /**
-   * Waits that came to their end.
+   * Waits that reached their deadline.
    */
   uint64_t waits;
   /**
@@ -324,7 +333,7 @@ typedef struct punctual_statistics {
    */
   uint64_t missed;
   /**
-   * How often the thread slept.
+   * The number of calls that sleep.
    */
   uint64_t naps;
   /**
@@ -336,43 +345,44 @@ typedef struct punctual_statistics {
    */
   uint64_t spun_ns;
   /**
-   * Waits that would have spun more, had their budget let them.
+   * Waits whose budget limited their spinning.
    */
   uint64_t budget_hits;
   /**
-   * The lateness, in the mean.
+   * The mean lateness.
    */
   uint64_t mean_ns;
   /**
-   * Half of them were no later; up to an eighth too high, as the next three. 0 without waits.
+   * The median lateness, at most an eighth too high, like the next three; 0 without waits.
    */
   uint64_t p50_ns;
   /**
-   * 90 % were no later.
+   * The lateness that 90 % of the waits do not exceed.
    */
   uint64_t p90_ns;
   /**
-   * 99 % were no later.
+   * The lateness that 99 % of the waits do not exceed.
    */
   uint64_t p99_ns;
   /**
-   * 99.9 % were no later.
+   * The lateness that 99.9 % of the waits do not exceed.
    */
   uint64_t p999_ns;
   /**
-   * The latest.
+   * The largest lateness.
    */
   uint64_t max_ns;
 } punctual_statistics;
 
 /**
- * Called when a timer is due, with the pointer and key of the timer and the earliest instant of
- * its window. It may insert and cancel timers of the same queue. It must not throw.
+ * The function that a timer calls when it is due. Its arguments are the `user` pointer and the key
+ * of the timer and the earliest instant of its window. It may insert and cancel timers of the same
+ * queue. It must not throw or call `longjmp`.
  */
 typedef void (*punctual_callback)(void *user, uint64_t key, uint64_t earliest_ns);
 
 /**
- * How often a queue was woken.
+ * The number of wake-ups of a queue.
  */
 typedef struct punctual_wakeup_counts {
   /**
@@ -380,25 +390,25 @@ typedef struct punctual_wakeup_counts {
    */
   size_t size;
   /**
-   * Timers that wait.
+   * Timers that are waiting.
    */
   uint64_t waiting;
   /**
-   * Timers that were served.
+   * Timers that have been called.
    */
   uint64_t served;
   /**
-   * Wake-ups for the sake of this queue.
+   * Wake-ups that this queue asked for.
    */
   uint64_t wakes;
   /**
-   * The fewest that could have served the same timers, each in its window.
+   * The fewest wake-ups that could have served the same timers, each within its window.
    */
   uint64_t fewest;
 } punctual_wakeup_counts;
 
 /**
- * How a ticker ticks. Zeroes except for `size` are the default.
+ * The options of a ticker. Zero in all members except `size` selects the defaults.
  */
 typedef struct punctual_ticker_options {
   /**
@@ -406,20 +416,20 @@ typedef struct punctual_ticker_options {
    */
   size_t size;
   /**
-   * How it waits; null for the default.
+   * The options of its waits; null for the defaults.
    */
   const struct punctual_waiter_options *waiter;
   /**
-   * When its first slot is due, on the clock of `punctual_now_ns`; 0 for now.
+   * The instant of its first slot, on the clock of `punctual_now_ns`; 0 for now.
    */
   uint64_t start_ns;
   /**
-   * How many are owed at most with `PUNCTUAL_MISSED_BURST_OF`.
+   * The largest number of owed slots, with `PUNCTUAL_MISSED_BURST_OF`.
    */
   uint64_t burst;
   /**
-   * If not 0: the gaps are random, on average a period, as the requests of many users
-   * (Poisson). The same seed has the same gaps.
+   * If not 0, the gaps are random and on average one period long (Poisson), like the requests of
+   * many users. The same seed gives the same gaps.
    */
   uint64_t poisson_seed;
   /**
@@ -433,7 +443,7 @@ typedef struct punctual_ticker_options {
 } punctual_ticker_options;
 
 /**
- * A tick: one slot that was waited for.
+ * One tick.
  */
 typedef struct punctual_tick {
   /**
@@ -441,19 +451,20 @@ typedef struct punctual_tick {
    */
   size_t size;
   /**
-   * Which slot it is: missed ones count too.
+   * The number of the slot: 0 is the first, and missed slots count.
    */
   uint64_t number;
   /**
-   * When it was due.
+   * The instant at which it was due.
    */
   uint64_t scheduled_ns;
   /**
-   * When it came: never before.
+   * The instant at which it came; never before `scheduled_ns`.
    */
   uint64_t actual_ns;
   /**
-   * How many slots were missed since the tick before, and because of this one.
+   * The number of slots that were missed since the tick before, including those that this tick
+   * was too late for.
    */
   uint64_t missed;
   /**
@@ -465,11 +476,11 @@ typedef struct punctual_tick {
    */
   uint64_t spun_ns;
   /**
-   * How often the thread slept.
+   * The number of calls that sleep.
    */
   uint32_t naps;
   /**
-   * 1 if it would have spun more, had its budget let it.
+   * 1 if its budget limited its spinning, else 0.
    */
   uint32_t hit_budget;
 } punctual_tick;
@@ -483,7 +494,7 @@ typedef struct punctual_outcome {
    */
   size_t size;
   /**
-   * How long after its deadline it ended.
+   * How long after its deadline the wait ended.
    */
   uint64_t lateness_ns;
   /**
@@ -495,11 +506,11 @@ typedef struct punctual_outcome {
    */
   uint64_t spun_ns;
   /**
-   * How often the thread slept.
+   * The number of calls that sleep.
    */
   uint32_t naps;
   /**
-   * 1 if it would have spun more, had its budget let it.
+   * 1 if its budget limited its spinning, else 0.
    */
   uint32_t hit_budget;
 } punctual_outcome;
@@ -509,42 +520,42 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * The `PUNCTUAL_ABI_VERSION` of the library in use, to compare with that of the header.
+ * Returns the `PUNCTUAL_ABI_VERSION` of the library in use. Compare it with that of the header.
  *
- * Any thread, any time.
+ * Any thread, at any time.
  */
 uint32_t punctual_abi_version(void);
 
 /**
- * The version of the library in use, as `"0.1.0"`; never freed.
+ * Returns the version of the library in use, such as `"0.1.0"`. The text must not be freed.
  *
- * Any thread, any time.
+ * Any thread, at any time.
  */
 const char *punctual_version(void);
 
 /**
- * The current time in nanoseconds: `CLOCK_MONOTONIC` on Linux and other Unix systems,
+ * Returns the current time in nanoseconds: `CLOCK_MONOTONIC` on Linux and other Unix systems,
  * `mach_absolute_time` on macOS, `QueryPerformanceCounter` on Windows.
  *
- * Any thread, any time, signal handlers too.
+ * Any thread, at any time, also in a signal handler.
  */
 uint64_t punctual_now_ns(void);
 
 /**
- * Paces frames that begin at once and end at their slot. `options` may be null.
+ * Creates a pacer whose frames begin at once and end at their slot. `options` may be null.
  *
- * `PUNCTUAL_RESULT_RANGE` for a period or an option that is none. Any thread.
+ * `PUNCTUAL_RESULT_RANGE` for an invalid period or option. Any thread.
  */
 enum punctual_result punctual_frames_new_at_end(struct punctual_period period,
                                                 const struct punctual_waiter_options *options,
                                                 struct punctual_frames **frames_out);
 
 /**
- * Paces frames that begin as late as is safe to be done by their slot: what is shown is as new as
- * can be. `safety_ns` before what the work is predicted to take; 0 for 1.65 ms. `options` may be
- * null.
+ * Creates a pacer whose frames begin as late as is safe for their work to be done by their slot.
+ * Frames are thus as fresh as possible. They begin `safety_ns` earlier than the predicted work
+ * requires; 0 selects 1.65 ms. `options` may be null.
  *
- * `PUNCTUAL_RESULT_RANGE` for a period or an option that is none. Any thread.
+ * `PUNCTUAL_RESULT_RANGE` for an invalid period or option. Any thread.
  */
 enum punctual_result punctual_frames_new_late(struct punctual_period period,
                                               uint64_t safety_ns,
@@ -552,30 +563,30 @@ enum punctual_result punctual_frames_new_late(struct punctual_period period,
                                               struct punctual_frames **frames_out);
 
 /**
- * Frees it; null is ignored. Any thread, once it is no longer in use.
+ * Frees the pacer; null is ignored. Any thread, once the pacer is no longer in use.
  */
 void punctual_frames_free(struct punctual_frames *frames);
 
 /**
- * Begins a frame: at once, or as late as is safe. `cancel` may be null, and `frame`.
+ * Begins a frame: at once, or as late as is safe. `cancel` and `frame` may be null.
  *
- * Cancelled, no frame has begun. One thread at a time.
+ * If it is cancelled, no frame has begun. One thread at a time.
  */
 enum punctual_result punctual_frames_begin(struct punctual_frames *frames,
                                            const struct punctual_cancel *cancel,
                                            struct punctual_frame *frame);
 
 /**
- * Ends the frame: at once, or at its slot. `cancel` may be null, and `end`.
+ * Ends the frame: at once, or at its slot. `cancel` and `end` may be null.
  *
- * Cancelled, its work has ended, and it has not. One thread at a time.
+ * If it is cancelled, the work of the frame has ended, but not the frame. One thread at a time.
  */
 enum punctual_result punctual_frames_end(struct punctual_frames *frames,
                                          const struct punctual_cancel *cancel,
                                          struct punctual_frame_end *end);
 
 /**
- * Changes the rate, as `punctual_ticker_set_period`.
+ * Changes the rate, like `punctual_ticker_set_period`.
  *
  * One thread at a time.
  */
@@ -583,14 +594,14 @@ enum punctual_result punctual_frames_set_period(struct punctual_frames *frames,
                                                 struct punctual_period period);
 
 /**
- * Moves all slots to come, as `punctual_ticker_nudge_ns`: to follow the refreshes of a display.
+ * Moves all future slots, like `punctual_ticker_nudge_ns`, to follow the refreshes of a display.
  *
  * One thread at a time.
  */
 enum punctual_result punctual_frames_nudge_ns(struct punctual_frames *frames, int64_t by_ns);
 
 /**
- * Begins anew: the next slot is at `at_ns`, for a frame that has time enough before it.
+ * Restarts the schedule: the next slot is at `at_ns`, for a frame that has enough time before it.
  *
  * One thread at a time.
  */
@@ -605,7 +616,7 @@ enum punctual_result punctual_frames_counts(const struct punctual_frames *frames
                                             struct punctual_slot_counts *counts);
 
 /**
- * Statistics of its waits; zeroes unless its options keep statistics.
+ * Returns the statistics of its waits; all zero unless its options keep statistics.
  *
  * One thread at a time.
  */
@@ -613,18 +624,18 @@ enum punctual_result punctual_frames_statistics(const struct punctual_frames *fr
                                                 struct punctual_statistics *statistics);
 
 /**
- * Asks Windows for this interval between its clock interrupts, or `on_battery_ns` while it runs
- * on its battery; 0 for the same.
+ * Asks Windows for this interval between its clock interrupts. If the computer runs on battery
+ * now, asks for `on_battery_ns` instead; 0 selects the same.
  *
- * `PUNCTUAL_RESULT_UNSUPPORTED` but on Windows, `PUNCTUAL_RESULT_RANGE` for an interval that this
- * computer has not. Any thread.
+ * `PUNCTUAL_RESULT_UNSUPPORTED` except on Windows, `PUNCTUAL_RESULT_RANGE` for an interval that
+ * this computer does not have. Any thread.
  */
 enum punctual_result punctual_guard_hold_timer_resolution(uint64_t interval_ns,
                                                           uint64_t on_battery_ns,
                                                           struct punctual_guard **guard_out);
 
 /**
- * Makes Windows 11 honour the timer resolution also while this process is neither visible nor
+ * Makes Windows 11 apply the timer resolution also while this process is neither visible nor
  * audible.
  *
  * `PUNCTUAL_RESULT_UNSUPPORTED` before Windows 11 and elsewhere. Any thread.
@@ -632,18 +643,20 @@ enum punctual_result punctual_guard_hold_timer_resolution(uint64_t interval_ns,
 enum punctual_result punctual_guard_hold_honoured_requests(struct punctual_guard **guard_out);
 
 /**
- * Sets how much later than asked Linux may end sleeps of this thread, and of those that it starts
- * meanwhile. Free it in the same thread; another leaves the slack as it is.
+ * Sets the timer slack of this thread on Linux: by how much the system may end its sleeps late.
+ * Threads that it starts meanwhile inherit the slack. Free the guard in the same thread; in
+ * another one, the slack stays as it is.
  *
- * `PUNCTUAL_RESULT_UNSUPPORTED` but on Linux, `PUNCTUAL_RESULT_RANGE` for 0 and for more
- * than Linux gives back, `INT64_MAX` (292 years), on 32-bit processors `INT32_MAX`. After an error
- * the slack is what it was.
+ * `PUNCTUAL_RESULT_UNSUPPORTED` except on Linux, `PUNCTUAL_RESULT_RANGE` for 0 and above
+ * `INT64_MAX` (292 years), on 32-bit processors above `INT32_MAX`. After an error the slack is
+ * unchanged.
  */
 enum punctual_result punctual_guard_hold_timer_slack(uint64_t slack_ns,
                                                      struct punctual_guard **guard_out);
 
 /**
- * Keeps the CPUs of this Linux computer out of idle states that take longer than that to leave.
+ * Keeps the CPUs of this Linux computer out of idle states that take longer than `limit_ns` to
+ * leave.
  *
  * `PUNCTUAL_RESULT_UNSUPPORTED` except on Linux, `PUNCTUAL_RESULT_PERMISSION` usually except for
  * root, `PUNCTUAL_RESULT_RANGE` above half an hour. Any thread.
@@ -652,46 +665,47 @@ enum punctual_result punctual_guard_hold_wakeup_latency(uint64_t limit_ns,
                                                         struct punctual_guard **guard_out);
 
 /**
- * Sets a `punctual_priority` for this thread. Free it in the same thread; another leaves it as it
- * is.
+ * Sets the `punctual_priority` of this thread. Free the guard in the same thread; in another one,
+ * the priority stays as it is.
  *
  * `PUNCTUAL_RESULT_PERMISSION` on Linux without a limit that allows it,
- * `PUNCTUAL_RESULT_UNSUPPORTED` where the system has no such thing.
+ * `PUNCTUAL_RESULT_UNSUPPORTED` where the system has no such priority.
  */
 enum punctual_result punctual_guard_hold_thread_priority(uint32_t priority,
                                                          struct punctual_guard **guard_out);
 
 /**
- * The granted value: of a timer resolution the interval in force now, of a timer slack that
- * slack.
+ * Returns the granted value: the interval in force now for a timer resolution, the slack for a
+ * timer slack.
  *
- * `PUNCTUAL_RESULT_UNSUPPORTED` for the others, which are not told. Any thread.
+ * `PUNCTUAL_RESULT_UNSUPPORTED` for the other guards, which have no such value. Any thread.
  */
 enum punctual_result punctual_guard_granted_ns(const struct punctual_guard *guard,
                                                uint64_t *granted_ns);
 
 /**
- * Ends it; null is let be. In the thread that it is of, or else any.
+ * Frees a guard, which ends its setting; null is ignored. Guards of a thread must be freed in that
+ * thread, other guards in any.
  */
 void punctual_guard_free(struct punctual_guard *guard);
 
 /**
- * Makes a queue without timers.
+ * Creates a queue without timers.
  *
  * Any thread.
  */
 enum punctual_result punctual_queue_new(struct punctual_queue **queue_out);
 
 /**
- * Frees a queue, whose timers are never called; null is ignored. Any thread, once it is no longer
- * in use or being advanced.
+ * Frees a queue without calling its timers; null is ignored. Any thread, once it is no longer in
+ * use or being advanced.
  */
 void punctual_queue_free(struct punctual_queue *queue);
 
 /**
- * Adds a timer that may be served from `earliest_ns` on, at most `tolerance_ns` later. Timers
- * whose windows overlap share a wake-up. The epoch of the numbers is the caller's choice. `key`
- * names the timer to cancel it; it may be null, and so may `user`.
+ * Adds a timer that may be called from `earliest_ns` on, at most `tolerance_ns` later. Timers
+ * whose windows overlap share a wake-up. The caller chooses the epoch of these instants. `key`
+ * receives the key to cancel the timer with. `key` and `user` may be null.
  *
  * One thread at a time; callbacks of the queue too.
  */
@@ -703,8 +717,8 @@ enum punctual_result punctual_queue_insert(struct punctual_queue *queue,
                                            uint64_t *key);
 
 /**
- * Takes a timer out before its time. `was_waiting` is 1 if it is not called any more, and 0 where it was
- * called or cancelled before.
+ * Cancels a timer. `was_waiting` is 1 if the timer will not be called, and 0 if it was called or
+ * cancelled before.
  *
  * One thread at a time; callbacks of the queue too.
  */
@@ -713,7 +727,8 @@ enum punctual_result punctual_queue_cancel(struct punctual_queue *queue,
                                            uint32_t *was_waiting);
 
 /**
- * When the queue wants to be woken, possibly in the past; `UINT64_MAX` without timers.
+ * Returns the instant at which to call `punctual_queue_advance` next, possibly in the past;
+ * `UINT64_MAX` without timers.
  *
  * One thread at a time; callbacks of the queue too.
  */
@@ -721,9 +736,9 @@ enum punctual_result punctual_queue_next_wake(const struct punctual_queue *queue
                                               uint64_t *wake_ns);
 
 /**
- * Calls all timers whose window has opened by `now_ns`, in the order in which they opened; `served`
- * says how many, and may be null. A callback that inserts a timer for the past has that called
- * too, before this returns.
+ * Calls all timers whose window has opened by `now_ns`, in the order in which they opened.
+ * `served` receives their number and may be null. If a callback inserts a timer for the past, that
+ * timer is called too, before this function returns.
  *
  * One thread at a time.
  */
@@ -732,7 +747,7 @@ enum punctual_result punctual_queue_advance(struct punctual_queue *queue,
                                             uint64_t *served);
 
 /**
- * How often the queue was woken so far, and how often it had to be.
+ * Returns the number of wake-ups of the queue so far, and the fewest possible.
  *
  * One thread at a time; callbacks of the queue too.
  */
@@ -740,24 +755,23 @@ enum punctual_result punctual_queue_counts(const struct punctual_queue *queue,
                                            struct punctual_wakeup_counts *counts);
 
 /**
- * The meaning of a result in a few words of English; never freed.
+ * Returns the meaning of a result in English. The text must not be freed.
  *
- * Any thread, any time.
+ * Any thread, at any time.
  */
 const char *punctual_result_text(int32_t result);
 
 /**
- * The period of a rate, to the millionth of a hertz.
+ * Returns the period of a rate, to the millionth of a hertz.
  *
- * `PUNCTUAL_RESULT_RANGE` for what is no number, below a millionth of a hertz, and above 1 GHz. Any
- * thread.
+ * `PUNCTUAL_RESULT_RANGE` for NaN, below a millionth of a hertz, and above 1 GHz. Any thread.
  */
 enum punctual_result punctual_period_hz(double hz, struct punctual_period *period);
 
 /**
- * Makes a ticker. `options` may be null.
+ * Creates a ticker. `options` may be null.
  *
- * `PUNCTUAL_RESULT_RANGE` for a period or an option that is none. Any thread.
+ * `PUNCTUAL_RESULT_RANGE` for an invalid period or option. Any thread.
  */
 enum punctual_result punctual_ticker_new(struct punctual_period period,
                                          const struct punctual_ticker_options *options,
@@ -769,9 +783,9 @@ enum punctual_result punctual_ticker_new(struct punctual_period period,
 void punctual_ticker_free(struct punctual_ticker *ticker);
 
 /**
- * Waits for the next slot; returns at once if it has passed. `cancel` may be null, and `tick`.
+ * Waits for the next slot; returns at once if it has passed. `cancel` and `tick` may be null.
  *
- * `PUNCTUAL_RESULT_CANCELLED` also if it was cancelled before; the slot is still to be ticked then.
+ * `PUNCTUAL_RESULT_CANCELLED` also if it was cancelled before; the slot still gets its tick later.
  * One thread at a time.
  */
 enum punctual_result punctual_ticker_tick(struct punctual_ticker *ticker,
@@ -779,8 +793,8 @@ enum punctual_result punctual_ticker_tick(struct punctual_ticker *ticker,
                                           struct punctual_tick *tick);
 
 /**
- * The next slot if it has passed, without waiting: `is_due` is 1 then, else 0. `tick` may be null,
- * and is written only if it is due.
+ * Returns the tick of the next slot if it has passed, without waiting. `is_due` is 1 in that case,
+ * else 0. `tick` may be null, and is written only if `is_due` is 1.
  *
  * One thread at a time.
  */
@@ -790,15 +804,16 @@ enum punctual_result punctual_ticker_try_tick(struct punctual_ticker *ticker,
 
 /**
  * Waits until `linger_ns` after the next slot is due, and takes all slots that are due then, from
- * one to `most`. That makes fewer waits where several calls can be made at once. `scheduled_ns`
- * has room for `most` instants, and gets those of the slots; `taken` gets their number. `cancel`
- * may be null.
+ * one to `most`. Several calls in one batch need fewer waits. `scheduled_ns` must have room for
+ * `most` instants and receives those of the slots; `taken` receives their number. `cancel` may be
+ * null.
  *
- * With every `punctual_missed` the slots that fell due during the linger are taken, or come with
- * the next batch where they are more than `most`. A call that comes after the linger still gets
- * the slots that were due by its end; the `punctual_missed` applies to later ones.
+ * Slots that fall due during the linger are taken with every `punctual_missed`, or come with the
+ * next batch if they are more than `most`. A call that comes after the linger still receives the
+ * slots that were due by its end. The `punctual_missed` applies to later slots.
  *
- * `PUNCTUAL_RESULT_RANGE` for a `most` of 0. Cancelled, no slot is taken. One thread at a time.
+ * `PUNCTUAL_RESULT_RANGE` if `most` is 0. If it is cancelled, no slot is taken. One thread at a
+ * time.
  */
 enum punctual_result punctual_ticker_next_batch(struct punctual_ticker *ticker,
                                                 uint32_t most,
@@ -808,7 +823,7 @@ enum punctual_result punctual_ticker_next_batch(struct punctual_ticker *ticker,
                                                 uint32_t *taken);
 
 /**
- * When the next slot is due, to wait for it with something else.
+ * Returns the instant of the next slot, for a program that waits for it by other means.
  *
  * One thread at a time.
  */
@@ -816,7 +831,7 @@ enum punctual_result punctual_ticker_next_ns(const struct punctual_ticker *ticke
                                              uint64_t *next_ns);
 
 /**
- * The period, in lowest terms: `{ 120, 2 }` is `{ 60, 1 }`.
+ * Returns the period in lowest terms: `{ 60, 1 }` for `{ 120, 2 }`.
  *
  * One thread at a time.
  */
@@ -824,31 +839,31 @@ enum punctual_result punctual_ticker_period(const struct punctual_ticker *ticker
                                             struct punctual_period *period);
 
 /**
- * Changes the period, in phase with the last slot that was due; slots that are owed but the last
- * are missed.
+ * Changes the period, in phase with the last slot that was due. Of the owed slots only the last
+ * stays owed; the others are missed.
  *
- * `PUNCTUAL_RESULT_RANGE` for a period that is none. One thread at a time.
+ * `PUNCTUAL_RESULT_RANGE` for an invalid period. One thread at a time.
  */
 enum punctual_result punctual_ticker_set_period(struct punctual_ticker *ticker,
                                                 struct punctual_period period);
 
 /**
- * Moves all slots to come, later if it is positive: to follow an outer clock, as of a display or
- * a sound card.
+ * Moves all future slots by `by_ns`, later if it is positive. This follows an external clock, such
+ * as that of a display or a sound card.
  *
  * One thread at a time.
  */
 enum punctual_result punctual_ticker_nudge_ns(struct punctual_ticker *ticker, int64_t by_ns);
 
 /**
- * Begins anew: the next slot is at `at_ns`.
+ * Restarts the schedule: the next slot is at `at_ns`.
  *
  * One thread at a time.
  */
 enum punctual_result punctual_ticker_reset_at_ns(struct punctual_ticker *ticker, uint64_t at_ns);
 
 /**
- * The counts of all slots so far.
+ * Returns the counts of all slots so far.
  *
  * One thread at a time.
  */
@@ -856,7 +871,7 @@ enum punctual_result punctual_ticker_counts(const struct punctual_ticker *ticker
                                             struct punctual_slot_counts *counts);
 
 /**
- * Statistics of its waits; zeroes unless the options of its waiter keep statistics.
+ * Returns the statistics of its waits; all zero unless the options of its waiter keep statistics.
  *
  * One thread at a time.
  */
@@ -864,15 +879,16 @@ enum punctual_result punctual_ticker_statistics(const struct punctual_ticker *ti
                                                 struct punctual_statistics *statistics);
 
 /**
- * Waits for so long with what this thread has learned of its waits. `outcome` may be null.
+ * Waits for `length_ns`, with what this thread has learned from its earlier waits. `outcome` may
+ * be null.
  *
- * Any thread. On Linux also in a signal handler; where the library was loaded with `dlopen`, only
- * on a thread that has called this function before, outside of a handler. A length of 0 is enough.
+ * Any thread. On Linux also in a signal handler. If the library was loaded with `dlopen`, the
+ * thread must have called this function before, outside of a handler; a call with 0 suffices.
  */
 enum punctual_result punctual_sleep_ns(uint64_t length_ns, struct punctual_outcome *outcome);
 
 /**
- * As `punctual_sleep_ns`, until a deadline on the clock of `punctual_now_ns`.
+ * Like `punctual_sleep_ns`, until a deadline on the clock of `punctual_now_ns`.
  *
  * Any thread; on Linux also in a signal handler, as `punctual_sleep_ns`.
  */
@@ -880,18 +896,18 @@ enum punctual_result punctual_sleep_until_ns(uint64_t deadline_ns,
                                              struct punctual_outcome *outcome);
 
 /**
- * Makes a waiter. `options` may be null.
+ * Creates a waiter. `options` may be null.
  *
- * `PUNCTUAL_RESULT_RANGE` for a strategy that is none, or a parameter of it,
- * `PUNCTUAL_RESULT_UNSUPPORTED` for a strategy with a call of the system of its own.
- * Any thread.
+ * `PUNCTUAL_RESULT_RANGE` for an unknown strategy or an invalid parameter,
+ * `PUNCTUAL_RESULT_UNSUPPORTED` for a strategy that names a system call. Any thread.
  */
 enum punctual_result punctual_waiter_new(const struct punctual_waiter_options *options,
                                          struct punctual_waiter **waiter_out);
 
 /**
- * The result that `punctual_waiter_new` would give for these options. `message` gets the reason,
- * in one line that ends with a zero, cut to `capacity` bytes: empty if there is no error.
+ * Returns the result that `punctual_waiter_new` would return for these options. `message` receives
+ * the reason in one line, null-terminated and cut to `capacity` bytes; it is empty if there is no
+ * error.
  *
  * Any thread.
  */
@@ -905,7 +921,7 @@ enum punctual_result punctual_waiter_check(const struct punctual_waiter_options 
 void punctual_waiter_free(struct punctual_waiter *waiter);
 
 /**
- * Waits for so long from now. `outcome` may be null.
+ * Waits for `length_ns` from now. `outcome` may be null.
  *
  * One thread at a time.
  */
@@ -914,11 +930,11 @@ enum punctual_result punctual_waiter_sleep_ns(struct punctual_waiter *waiter,
                                               struct punctual_outcome *outcome);
 
 /**
- * Waits until a deadline. `outcome` may be null, and `cancel`, with which another thread ends
- * the wait.
+ * Waits until a deadline, or until another thread ends the wait with `cancel`. `cancel` and
+ * `outcome` may be null.
  *
- * `PUNCTUAL_RESULT_CANCELLED` also if it was cancelled before, even where the deadline has
- * passed: so a loop that is always late can be stopped. One thread at a time.
+ * `PUNCTUAL_RESULT_CANCELLED` also if it was cancelled before, even if the deadline has passed, so
+ * that a loop that is always late can be stopped. One thread at a time.
  */
 enum punctual_result punctual_waiter_sleep_until_ns(struct punctual_waiter *waiter,
                                                     uint64_t deadline_ns,
@@ -927,19 +943,19 @@ enum punctual_result punctual_waiter_sleep_until_ns(struct punctual_waiter *wait
 
 /**
  * Waits until a deadline, or until a signal was handled while the thread slept:
- * `PUNCTUAL_RESULT_INTERRUPTED`, possibly without any. Call it again to go on.
+ * `PUNCTUAL_RESULT_INTERRUPTED`, sometimes without any signal. Call it again to continue the wait.
  *
  * A signal that comes while the thread spins does not end the wait. Windows has no signals; there
- * it is interrupted once a second. On FreeBSD no signal ends it. `outcome` may be null. One thread
- * at a time.
+ * the wait is interrupted once a second. On FreeBSD no signal ends it. `outcome` may be null. One
+ * thread at a time.
  */
 enum punctual_result punctual_waiter_sleep_until_interruptible_ns(struct punctual_waiter *waiter,
                                                                   uint64_t deadline_ns,
                                                                   struct punctual_outcome *outcome);
 
 /**
- * Sleeps until shortly before a deadline and never spins: `left_ns` is what is the caller's to
- * spin or to work through, 0 where the deadline has passed.
+ * Sleeps until shortly before a deadline and never spins. `left_ns` receives the time that is left
+ * until the deadline; 0 if it has passed.
  *
  * One thread at a time.
  */
@@ -948,7 +964,7 @@ enum punctual_result punctual_waiter_coarse_until_ns(struct punctual_waiter *wai
                                                      uint64_t *left_ns);
 
 /**
- * Statistics of its waits; zeroes unless its options keep statistics.
+ * Returns the statistics of its waits; all zero unless its options keep statistics.
  *
  * One thread at a time.
  */
@@ -956,33 +972,33 @@ enum punctual_result punctual_waiter_statistics(const struct punctual_waiter *wa
                                                 struct punctual_statistics *statistics);
 
 /**
- * Makes a handle that is not cancelled.
+ * Creates a handle that is not cancelled.
  *
  * Any thread.
  */
 enum punctual_result punctual_cancel_new(struct punctual_cancel **cancel_out);
 
 /**
- * Frees it; null is let be. Any thread, once no wait uses it.
+ * Frees the handle; null is ignored. Any thread, once no wait uses it.
  */
 void punctual_cancel_free(struct punctual_cancel *cancel);
 
 /**
- * Ends all waits that it is given to, and those that are begun with it until it is reset.
+ * Ends all waits that use the handle, also those that begin later, until it is reset.
  *
- * Any thread, also several; on Linux and Windows also in a signal handler.
+ * Any number of threads at once; on Linux and Windows also in a signal handler.
  */
 enum punctual_result punctual_cancel_now(const struct punctual_cancel *cancel);
 
 /**
- * Makes it as new.
+ * Makes the handle not cancelled again.
  *
  * Any thread.
  */
 enum punctual_result punctual_cancel_reset(const struct punctual_cancel *cancel);
 
 /**
- * Whether it is cancelled: 1 or 0.
+ * Returns whether the handle is cancelled: 1 or 0.
  *
  * Any thread.
  */

@@ -7,9 +7,9 @@
 //
 // Functions that cannot fail are noexcept. The rest throws punctual::Error, which has the result
 // of the C call; compiled with -fno-exceptions it prints the reason and aborts instead. A wait
-// that can be cancelled returns an empty optional when it was. A handle may move from thread to
-// thread. Two threads at once get an Error (PUNCTUAL_RESULT_BUSY); only a Cancel may be used by
-// any number.
+// that can be cancelled returns an empty optional when it was. A handle may be used by one
+// thread at a time: a second one gets an Error (PUNCTUAL_RESULT_BUSY). A Cancel may be used by any
+// number of threads at once.
 
 #ifndef PUNCTUAL_HPP
 #define PUNCTUAL_HPP
@@ -68,7 +68,7 @@ inline void check(punctual_result result) {
   if (result != PUNCTUAL_RESULT_OK) fail(result, punctual_result_text(result));
 }
 
-/// Whether it was done, and not cancelled.
+/// Returns true if the call succeeded, and false if it was cancelled.
 inline bool is_done(punctual_result result) {
   if (result == PUNCTUAL_RESULT_CANCELLED) return false;
   check(result);
@@ -89,8 +89,8 @@ inline std::int64_t signed_ns(std::uint64_t ns) noexcept {
 
 inline Duration duration(std::uint64_t ns) noexcept { return Duration(signed_ns(ns)); }
 
-/// Rounded up, so that no wait is early; nothing for what is negative, and as good as never for
-/// what has no nanoseconds.
+/// Rounds up, so that no wait is early. A negative length is 0; one that is too long for
+/// nanoseconds is the longest there is.
 template <class Rep, class Period>
 std::uint64_t as_ns(std::chrono::duration<Rep, Period> length) noexcept {
   using Seconds = std::chrono::duration<double>;
@@ -113,13 +113,13 @@ inline std::int64_t offset() noexcept {
 
 template <class Length>
 std::uint64_t as_ns(std::chrono::time_point<Clock, Length> at) noexcept {
-  // In nanoseconds first: of hours there may be more than those can count.
+  // Convert to nanoseconds first: a long time in hours can exceed what nanoseconds can hold.
   const auto ns = as_ns(at.time_since_epoch());
   if (ns == std::numeric_limits<std::uint64_t>::max()) return ns;
   return as_ns(duration(ns) + Duration(offset()));
 }
 
-/// Of several that belong together with one offset, as each reading of it differs a little.
+/// Time points that belong together need the same offset, as each reading of it differs a little.
 inline TimePoint time_point(std::uint64_t ns, std::int64_t offset = detail::offset()) noexcept {
   return TimePoint(Duration(signed_ns(ns) - offset));
 }
@@ -140,9 +140,9 @@ struct Outcome {
   Duration lateness{};
   /// The time in calls that sleep, and the time spent spinning, which is CPU time.
   Duration slept{}, spun{};
-  /// How often the thread slept.
+  /// The number of calls that sleep.
   unsigned naps = 0;
-  /// Whether it would have spun more, had its budget let it.
+  /// Whether its budget limited its spinning.
   bool hit_budget = false;
 
   Outcome() = default;
@@ -154,7 +154,7 @@ struct Outcome {
         hit_budget(from.hit_budget != 0) {}
 };
 
-/// Waits for so long with what this thread has learned of its waits; never early.
+/// Waits for `length`, with what this thread has learned from its earlier waits; never early.
 template <class Rep, class Period>
 Outcome sleep_for(std::chrono::duration<Rep, Period> length) noexcept {
   auto outcome = detail::sized<punctual_outcome>();
@@ -162,7 +162,7 @@ Outcome sleep_for(std::chrono::duration<Rep, Period> length) noexcept {
   return Outcome(outcome);
 }
 
-/// As sleep_for, until a deadline.
+/// Like sleep_for, until a deadline.
 template <class Length>
 Outcome sleep_until(std::chrono::time_point<Clock, Length> deadline) noexcept {
   auto outcome = detail::sized<punctual_outcome>();
@@ -170,7 +170,7 @@ Outcome sleep_until(std::chrono::time_point<Clock, Length> deadline) noexcept {
   return Outcome(outcome);
 }
 
-/// Ends waits before their time, from any thread.
+/// Ends waits early, from any thread.
 class Cancel {
  public:
   Cancel() {
@@ -191,20 +191,20 @@ class Cancel {
   detail::Handle<punctual_cancel, punctual_cancel_free> handle_;
 };
 
-/// How a waiter waits: a strategy as text, as "adaptive:weight=100", and whether statistics are
-/// kept.
+/// The options of a waiter: a strategy as text, such as "adaptive:weight=100", and whether
+/// statistics are kept.
 struct Options {
   std::string strategy = "adaptive-balanced";
   bool statistics = false;
 
-  /// As C takes it, for as long as this lives.
+  /// The options for the C functions, valid as long as this object.
   punctual_waiter_options c() const noexcept {
     auto options = detail::sized<punctual_waiter_options>();
     options.strategy = strategy.c_str();
     options.statistics = statistics;
     return options;
   }
-  /// Throws why there is no such waiter.
+  /// Throws the reason if the options are invalid.
   void check() const {
     char why[256];
     const auto options = c();
@@ -216,7 +216,7 @@ struct Options {
 /// Statistics of many waits: punctual_statistics.
 using Statistics = punctual_statistics;
 
-/// Waits with one strategy and what that has learned: one for each thread that waits.
+/// Waits with one strategy, and keeps what it has learned. Use one for each waiting thread.
 class Waiter {
  public:
   explicit Waiter(const Options& how = {}) {
@@ -234,7 +234,7 @@ class Waiter {
     detail::check(punctual_waiter_sleep_ns(handle_.get(), detail::as_ns(length), &outcome));
     return Outcome(outcome);
   }
-  /// Empty if it was cancelled, also before.
+  /// Empty if it was cancelled, also if that was before the call.
   template <class Rep, class Period>
   std::optional<Outcome> sleep_for(std::chrono::duration<Rep, Period> length,
                                    const Cancel& cancel) {
@@ -246,13 +246,13 @@ class Waiter {
   Outcome sleep_until(std::chrono::time_point<Clock, Length> deadline) {
     return *sleep_to(detail::as_ns(deadline), nullptr);
   }
-  /// Empty if it was cancelled, also before; also where the deadline has passed.
+  /// Empty if it was cancelled, also if that was before the call or after the deadline.
   template <class Length>
   std::optional<Outcome> sleep_until(std::chrono::time_point<Clock, Length> deadline,
                                      const Cancel& cancel) {
     return sleep_to(detail::as_ns(deadline), cancel.get());
   }
-  /// Empty if a signal was handled while the thread slept: call it again to go on.
+  /// Empty if a signal was handled while the thread slept: call it again to continue the wait.
   template <class Length>
   std::optional<Outcome> sleep_until_interruptible(
       std::chrono::time_point<Clock, Length> deadline) {
@@ -263,7 +263,7 @@ class Waiter {
     detail::check(result);
     return Outcome(outcome);
   }
-  /// Sleeps until shortly before the deadline; returns what is left to spin or to work through.
+  /// Sleeps until shortly before the deadline; returns the time that is left.
   template <class Length>
   Duration coarse_until(std::chrono::time_point<Clock, Length> deadline) {
     std::uint64_t left = 0;
@@ -288,14 +288,14 @@ class Waiter {
   detail::Handle<punctual_waiter, punctual_waiter_free> handle_;
 };
 
-/// The time from one slot to the next, exactly.
+/// The exact time from one slot to the next.
 class Rate {
  public:
   /// To the millionth of a hertz.
   explicit Rate(double hz) { detail::check(punctual_period_hz(hz, &period_)); }
-  /// A number of cycles in a number of seconds: Rate(60000, 1001) is 59.94 Hz as video has it.
+  /// A number of cycles in a number of seconds: Rate(60000, 1001) is the 59.94 Hz of video.
   Rate(std::uint64_t cycles, std::uint64_t seconds) noexcept : period_{cycles, seconds} {}
-  /// Once in every such time, in whole nanoseconds.
+  /// One slot in each `length`, in whole nanoseconds.
   static Rate every(Duration length) noexcept {
     return Rate(1'000'000'000, detail::as_ns(length));
   }
@@ -305,7 +305,7 @@ class Rate {
   punctual_period period_{};
 };
 
-/// How a late tick treats missed slots.
+/// The treatment of slots that have passed when a tick comes late.
 struct Missed {
   punctual_missed what = PUNCTUAL_MISSED_SKIP;
   std::uint64_t burst = 0;
@@ -316,13 +316,14 @@ struct Missed {
   static Missed delay() noexcept { return {PUNCTUAL_MISSED_DELAY, 0}; }
 };
 
-/// A slot that was waited for.
+/// One tick.
 struct Tick {
-  /// Which it is: missed ones count too.
+  /// The number of its slot: missed slots count too.
   std::uint64_t number = 0;
-  /// When it was due, and when it came: never before.
+  /// The instants at which it was due and at which it came: never before.
   TimePoint scheduled{}, actual{};
-  /// How many were missed since the tick before, and because of this one.
+  /// The number of slots missed since the tick before, including those that this tick was too
+  /// late for.
   std::uint64_t missed = 0;
   /// The wait for it.
   Outcome outcome{};
@@ -330,17 +331,17 @@ struct Tick {
   Duration lateness() const noexcept { return actual - scheduled; }
 };
 
-/// How a ticker ticks.
+/// The options of a ticker.
 struct TickerOptions {
   Missed missed = {};
   Options waiter = {};
-  /// When the first slot is due, if not now.
+  /// The instant of the first slot, if not now.
   std::optional<TimePoint> start = {};
   /// If not 0, the gaps are random, on average a period (Poisson).
   std::uint64_t poisson_seed = 0;
 };
 
-/// Ticks at an exact rate, in phase for ever; paces calls, one by one or in batches.
+/// Ticks at an exact rate that never drifts, one slot at a time or in batches.
 class Ticker {
  public:
   explicit Ticker(Rate rate, const TickerOptions& how = {}) {
@@ -359,9 +360,9 @@ class Ticker {
 
   /// Waits for the next slot; returns at once if it has passed.
   Tick tick() { return *tick_to(nullptr); }
-  /// Empty if it was cancelled; the slot is still to be ticked then.
+  /// Empty if it was cancelled; the slot still gets its tick later.
   std::optional<Tick> tick(const Cancel& cancel) { return tick_to(cancel.get()); }
-  /// The next slot if it has passed, without waiting.
+  /// The tick of the next slot if it has passed, without waiting.
   std::optional<Tick> try_tick() {
     auto tick = detail::sized<punctual_tick>();
     std::uint32_t is_due = 0;
@@ -378,7 +379,7 @@ class Ticker {
                                                    const Cancel& cancel) {
     return batch(most, linger, cancel.get());
   }
-  /// When the next slot is due, to wait for it with something else.
+  /// The instant of the next slot, for a program that waits for it by other means.
   TimePoint next_at() const {
     std::uint64_t ns = 0;
     detail::check(punctual_ticker_next_ns(handle_.get(), &ns));
@@ -390,7 +391,7 @@ class Ticker {
     return Rate(period.cycles, period.seconds);
   }
   void set_rate(Rate rate) { detail::check(punctual_ticker_set_period(handle_.get(), rate.get())); }
-  /// Moves all slots to come, later if it is positive.
+  /// Moves all future slots, later if it is positive.
   void nudge(Duration by) {
     detail::check(punctual_ticker_nudge_ns(handle_.get(), by.count()));
   }
@@ -445,7 +446,7 @@ class Ticker {
   detail::Handle<punctual_ticker, punctual_ticker_free> handle_;
 };
 
-/// Paces frames: punctual_frame and punctual_frame_end say what became of each.
+/// Paces frames; punctual_frame and punctual_frame_end have the measurements of each.
 class Frames {
  public:
   /// Frames begin at once and end at their slot.
@@ -456,14 +457,14 @@ class Frames {
     detail::check(punctual_frames_new_at_end(rate.get(), &options, &made));
     return Frames(made);
   }
-  /// Frames begin as late as is safe to be done by their slot, and by `safety` earlier than the
-  /// work is predicted to take.
+  /// Frames begin as late as is safe for their work to be done by their slot, and `safety`
+  /// earlier than the predicted work requires.
   static Frames late(Rate rate, Duration safety = std::chrono::microseconds(1650),
                      const Options& how = {}) {
     how.check();
     const auto options = how.c();
     punctual_frames* made = nullptr;
-    // By none C means the usual.
+    // 0 means the default in C.
     const auto ns = std::max<std::uint64_t>(detail::as_ns(safety), 1);
     detail::check(punctual_frames_new_late(rate.get(), ns, &options, &made));
     return Frames(made);
@@ -471,11 +472,11 @@ class Frames {
 
   /// Begins a frame: at once, or as late as is safe.
   punctual_frame begin() { return *begin_with(nullptr); }
-  /// Empty if it was cancelled; no frame has begun then.
+  /// Empty if it was cancelled; no frame has begun.
   std::optional<punctual_frame> begin(const Cancel& cancel) { return begin_with(cancel.get()); }
   /// Ends the frame: at once, or at its slot.
   punctual_frame_end end() { return *end_with(nullptr); }
-  /// Empty if it was cancelled; its work has ended then, and it has not.
+  /// Empty if it was cancelled; the work of the frame has ended, but not the frame.
   std::optional<punctual_frame_end> end(const Cancel& cancel) { return end_with(cancel.get()); }
   void set_rate(Rate rate) { detail::check(punctual_frames_set_period(handle_.get(), rate.get())); }
   void nudge(Duration by) {
@@ -513,8 +514,8 @@ class Frames {
   detail::Handle<punctual_frames, punctual_frames_free> handle_;
 };
 
-/// Timers of one loop, without a thread: it asks when to wake, and advances. It waits for nothing,
-/// so its numbers are those of steady_clock everywhere.
+/// The timers of one event loop, which asks when to wake and then advances them. The queue never
+/// waits itself, so its instants are those of steady_clock on every system.
 class Queue {
  public:
   using Key = std::uint64_t;
@@ -526,8 +527,8 @@ class Queue {
     handle_.reset(made);
   }
 
-  /// A timer that may be served from `earliest` on, and wants to be by `tolerance` later at the
-  /// latest. The callback may insert and cancel timers; what it throws, advance throws.
+  /// Adds a timer that may be called from `earliest` on, at most `tolerance` later. The callback
+  /// may insert and cancel timers. An exception of the callback leaves advance.
   template <class Length>
   Key insert(std::chrono::time_point<Clock, Length> earliest, Duration tolerance,
              Callback callback) {
@@ -537,21 +538,21 @@ class Queue {
     state_->callbacks.emplace(key, std::move(callback));
     return key;
   }
-  /// Whether it waited still.
+  /// Cancels a timer; returns whether it was still waiting.
   bool cancel(Key key) {
     std::uint32_t was = 0;
     detail::check(punctual_queue_cancel(handle_.get(), key, &was));
     if (was != 0) state_->callbacks.erase(key);
     return was != 0;
   }
-  /// When it wants to be woken; empty without timers.
+  /// The instant at which to call advance next; empty without timers.
   std::optional<TimePoint> next_wake() const {
     std::uint64_t ns = 0;
     detail::check(punctual_queue_next_wake(handle_.get(), &ns));
     if (ns == std::numeric_limits<std::uint64_t>::max()) return std::nullopt;
     return detail::time_point(ns, 0);
   }
-  /// Calls what is due; returns how many that were.
+  /// Calls the timers that are due; returns their number.
   template <class Length = Duration>
   std::uint64_t advance(std::chrono::time_point<Clock, Length> now = Clock::now()) {
     std::uint64_t served = 0;
@@ -592,8 +593,8 @@ class Queue {
   detail::Handle<punctual_queue, punctual_queue_free> handle_;
 };
 
-/// A change of how the system treats waiting, for as long as it lives. Throws where the system has
-/// none, which is no reason not to go on.
+/// A system setting that makes the waits of other code more accurate, in force as long as this
+/// object lives. Throws if the system refuses; a program can go on without it.
 class Guard {
  public:
   /// Windows: the interval between clock interrupts.
@@ -603,19 +604,19 @@ class Guard {
   }
   /// Windows 11: also while the process is neither visible nor audible.
   static Guard honoured_requests() { return held(punctual_guard_hold_honoured_requests); }
-  /// Linux: how much later than asked sleeps of this thread may end. Destroyed in its thread.
+  /// Linux: by how much sleeps of this thread may end late. Destroy it in the same thread.
   static Guard timer_slack(Duration slack) {
     return held(punctual_guard_hold_timer_slack, detail::as_ns(slack));
   }
-  /// Linux: how long CPUs may take to leave their idle states.
+  /// Linux: the longest time that a CPU may take to leave an idle state.
   static Guard wakeup_latency(Duration limit) {
     return held(punctual_guard_hold_wakeup_latency, detail::as_ns(limit));
   }
-  /// Of this thread, in which it is destroyed.
+  /// The priority of this thread. Destroy it in the same thread.
   static Guard thread_priority(punctual_priority priority) {
     return held(punctual_guard_hold_thread_priority, static_cast<std::uint32_t>(priority));
   }
-  /// The granted value; empty where the system does not tell.
+  /// The granted value; empty if the setting has none.
   std::optional<Duration> granted() const {
     std::uint64_t ns = 0;
     const auto result = punctual_guard_granted_ns(handle_.get(), &ns);

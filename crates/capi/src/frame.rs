@@ -18,13 +18,14 @@ use crate::waiter::{
 pub struct punctual_frame {
     /// `sizeof(punctual_frame)`, set by the caller.
     pub size: usize,
-    /// Which slot it is for: 1 is the first, and missed ones count.
+    /// The number of its slot: 1 is the first, and missed slots count.
     pub number: u64,
-    /// The slot by which it is to be done, or at which it ends: what to draw moving things for.
+    /// The slot by which its work must be done, or at which it ends. Draw moving objects for this
+    /// instant.
     pub target_ns: u64,
-    /// When its work began.
+    /// The instant at which its work began.
     pub begun_ns: u64,
-    /// How many slots before it have no frame.
+    /// The number of slots since the frame before that have no frame.
     pub missed: u64,
 }
 
@@ -43,21 +44,21 @@ impl From<Frame> for punctual_frame {
     }
 }
 
-/// The counts of a frame.
+/// The measurements of a frame that has ended.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct punctual_frame_end {
     /// `sizeof(punctual_frame_end)`, set by the caller.
     pub size: usize,
-    /// How long its work took.
+    /// The duration of its work.
     pub work_ns: u64,
     /// The time since the end of the frame before; 0 for the first.
     pub frame_time_ns: u64,
-    /// How much later than its slot it ended.
+    /// How long after its slot it ended; 0 if it was in time.
     pub lateness_ns: u64,
-    /// By how much its waits ended later than they were to.
+    /// How long after their deadlines its waits ended, in all.
     pub oversleep_ns: u64,
-    /// How many slots before it have no frame.
+    /// The number of slots since the frame before that have no frame.
     pub missed: u64,
 }
 
@@ -77,12 +78,12 @@ impl From<FrameEnd> for punctual_frame_end {
     }
 }
 
-/// Paces frames.
+/// Paces the frames of a game or a display.
 pub struct punctual_frames(Held<FramePacer>);
 
-/// Paces frames that begin at once and end at their slot. `options` may be null.
+/// Creates a pacer whose frames begin at once and end at their slot. `options` may be null.
 ///
-/// `PUNCTUAL_RESULT_RANGE` for a period or an option that is none. Any thread.
+/// `PUNCTUAL_RESULT_RANGE` for an invalid period or option. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_frames_new_at_end(
     period: punctual_period,
@@ -93,11 +94,11 @@ pub unsafe extern "C" fn punctual_frames_new_at_end(
     unsafe { new(period, options, frames_out, FramePacer::at_end) }
 }
 
-/// Paces frames that begin as late as is safe to be done by their slot: what is shown is as new as
-/// can be. `safety_ns` before what the work is predicted to take; 0 for 1.65 ms. `options` may be
-/// null.
+/// Creates a pacer whose frames begin as late as is safe for their work to be done by their slot.
+/// Frames are thus as fresh as possible. They begin `safety_ns` earlier than the predicted work
+/// requires; 0 selects 1.65 ms. `options` may be null.
 ///
-/// `PUNCTUAL_RESULT_RANGE` for a period or an option that is none. Any thread.
+/// `PUNCTUAL_RESULT_RANGE` for an invalid period or option. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_frames_new_late(
     period: punctual_period,
@@ -133,16 +134,16 @@ unsafe fn new(
     })
 }
 
-/// Frees it; null is ignored. Any thread, once it is no longer in use.
+/// Frees the pacer; null is ignored. Any thread, once the pacer is no longer in use.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_frames_free(frames: *mut punctual_frames) {
     // SAFETY: as this header says.
     unsafe { pointer::free(frames) }
 }
 
-/// Begins a frame: at once, or as late as is safe. `cancel` may be null, and `frame`.
+/// Begins a frame: at once, or as late as is safe. `cancel` and `frame` may be null.
 ///
-/// Cancelled, no frame has begun. One thread at a time.
+/// If it is cancelled, no frame has begun. One thread at a time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_frames_begin(
     frames: *mut punctual_frames,
@@ -160,9 +161,9 @@ pub unsafe extern "C" fn punctual_frames_begin(
     unsafe { wait(frames, cancel, frame, begin) }
 }
 
-/// Ends the frame: at once, or at its slot. `cancel` may be null, and `end`.
+/// Ends the frame: at once, or at its slot. `cancel` and `end` may be null.
 ///
-/// Cancelled, its work has ended, and it has not. One thread at a time.
+/// If it is cancelled, the work of the frame has ended, but not the frame. One thread at a time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_frames_end(
     frames: *mut punctual_frames,
@@ -180,7 +181,7 @@ pub unsafe extern "C" fn punctual_frames_end(
     unsafe { wait(frames, cancel, end, finish) }
 }
 
-/// Changes the rate, as `punctual_ticker_set_period`.
+/// Changes the rate, like `punctual_ticker_set_period`.
 ///
 /// One thread at a time.
 #[unsafe(no_mangle)]
@@ -197,7 +198,7 @@ pub unsafe extern "C" fn punctual_frames_set_period(
     })
 }
 
-/// Moves all slots to come, as `punctual_ticker_nudge_ns`: to follow the refreshes of a display.
+/// Moves all future slots, like `punctual_ticker_nudge_ns`, to follow the refreshes of a display.
 ///
 /// One thread at a time.
 #[unsafe(no_mangle)]
@@ -212,7 +213,7 @@ pub unsafe extern "C" fn punctual_frames_nudge_ns(
     })
 }
 
-/// Begins anew: the next slot is at `at_ns`, for a frame that has time enough before it.
+/// Restarts the schedule: the next slot is at `at_ns`, for a frame that has enough time before it.
 ///
 /// One thread at a time.
 #[unsafe(no_mangle)]
@@ -246,7 +247,7 @@ pub unsafe extern "C" fn punctual_frames_counts(
     }
 }
 
-/// Statistics of its waits; zeroes unless its options keep statistics.
+/// Returns the statistics of its waits; all zero unless its options keep statistics.
 ///
 /// One thread at a time.
 #[unsafe(no_mangle)]

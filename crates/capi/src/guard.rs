@@ -14,7 +14,8 @@ use crate::pointer::{Out, told};
 use crate::result::{called, punctual_result};
 use crate::waiter::as_ns;
 
-/// A change of how the system treats waiting, until it is freed. A wait of this library needs none.
+/// A system setting that makes the waits of other code more accurate; it is in force until it is
+/// freed. Waits of this library do not need it.
 pub struct punctual_guard {
     kind: Kind,
     /// In which it was made.
@@ -48,11 +49,11 @@ impl Kind {
     }
 }
 
-/// Asks Windows for this interval between its clock interrupts, or `on_battery_ns` while it runs
-/// on its battery; 0 for the same.
+/// Asks Windows for this interval between its clock interrupts. If the computer runs on battery
+/// now, asks for `on_battery_ns` instead; 0 selects the same.
 ///
-/// `PUNCTUAL_RESULT_UNSUPPORTED` but on Windows, `PUNCTUAL_RESULT_RANGE` for an interval that this
-/// computer has not. Any thread.
+/// `PUNCTUAL_RESULT_UNSUPPORTED` except on Windows, `PUNCTUAL_RESULT_RANGE` for an interval that
+/// this computer does not have. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_guard_hold_timer_resolution(
     interval_ns: u64,
@@ -72,7 +73,7 @@ pub unsafe extern "C" fn punctual_guard_hold_timer_resolution(
     }
 }
 
-/// Makes Windows 11 honour the timer resolution also while this process is neither visible nor
+/// Makes Windows 11 apply the timer resolution also while this process is neither visible nor
 /// audible.
 ///
 /// `PUNCTUAL_RESULT_UNSUPPORTED` before Windows 11 and elsewhere. Any thread.
@@ -84,12 +85,13 @@ pub unsafe extern "C" fn punctual_guard_hold_honoured_requests(
     unsafe { hold(guard_out, || HonouredRequests::hold().map(Kind::Honoured)) }
 }
 
-/// Sets how much later than asked Linux may end sleeps of this thread, and of those that it starts
-/// meanwhile. Free it in the same thread; another leaves the slack as it is.
+/// Sets the timer slack of this thread on Linux: by how much the system may end its sleeps late.
+/// Threads that it starts meanwhile inherit the slack. Free the guard in the same thread; in
+/// another one, the slack stays as it is.
 ///
-/// `PUNCTUAL_RESULT_UNSUPPORTED` but on Linux, `PUNCTUAL_RESULT_RANGE` for 0 and for more
-/// than Linux gives back, `INT64_MAX` (292 years), on 32-bit processors `INT32_MAX`. After an error
-/// the slack is what it was.
+/// `PUNCTUAL_RESULT_UNSUPPORTED` except on Linux, `PUNCTUAL_RESULT_RANGE` for 0 and above
+/// `INT64_MAX` (292 years), on 32-bit processors above `INT32_MAX`. After an error the slack is
+/// unchanged.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_guard_hold_timer_slack(
     slack_ns: u64,
@@ -100,7 +102,8 @@ pub unsafe extern "C" fn punctual_guard_hold_timer_slack(
     unsafe { hold(guard_out, || TimerSlack::hold(slack).map(Kind::Slack)) }
 }
 
-/// Keeps the CPUs of this Linux computer out of idle states that take longer than that to leave.
+/// Keeps the CPUs of this Linux computer out of idle states that take longer than `limit_ns` to
+/// leave.
 ///
 /// `PUNCTUAL_RESULT_UNSUPPORTED` except on Linux, `PUNCTUAL_RESULT_PERMISSION` usually except for
 /// root, `PUNCTUAL_RESULT_RANGE` above half an hour. Any thread.
@@ -118,27 +121,27 @@ pub unsafe extern "C" fn punctual_guard_hold_wakeup_latency(
     }
 }
 
-/// A priority of a thread, from least to most.
+/// The priority of a thread, from lowest to highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum punctual_priority {
-    /// Only when nothing else wants to run.
+    /// Runs only when no other thread wants to.
     Background = 0,
-    /// Less than ordinary.
+    /// Below the default.
     Utility = 1,
     /// The default of a thread.
     Normal = 2,
-    /// The user waits for it.
+    /// For work that the user is waiting for.
     Interactive = 3,
-    /// Before all others: such a thread must not spin.
+    /// Runs before all other threads. Such a thread must not spin.
     RealTime = 4,
 }
 
-/// Sets a `punctual_priority` for this thread. Free it in the same thread; another leaves it as it
-/// is.
+/// Sets the `punctual_priority` of this thread. Free the guard in the same thread; in another one,
+/// the priority stays as it is.
 ///
 /// `PUNCTUAL_RESULT_PERMISSION` on Linux without a limit that allows it,
-/// `PUNCTUAL_RESULT_UNSUPPORTED` where the system has no such thing.
+/// `PUNCTUAL_RESULT_UNSUPPORTED` where the system has no such priority.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_guard_hold_thread_priority(
     priority: u32,
@@ -203,10 +206,10 @@ fn uncancelled<T>(call: impl FnOnce() -> T) -> T {
     call()
 }
 
-/// The granted value: of a timer resolution the interval in force now, of a timer slack that
-/// slack.
+/// Returns the granted value: the interval in force now for a timer resolution, the slack for a
+/// timer slack.
 ///
-/// `PUNCTUAL_RESULT_UNSUPPORTED` for the others, which are not told. Any thread.
+/// `PUNCTUAL_RESULT_UNSUPPORTED` for the other guards, which have no such value. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_guard_granted_ns(
     guard: *const punctual_guard,
@@ -221,7 +224,8 @@ pub unsafe extern "C" fn punctual_guard_granted_ns(
     unsafe { told(guard, granted_ns, granted) }
 }
 
-/// Ends it; null is let be. In the thread that it is of, or else any.
+/// Frees a guard, which ends its setting; null is ignored. Guards of a thread must be freed in that
+/// thread, other guards in any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_guard_free(guard: *mut punctual_guard) {
     if guard.is_null() {

@@ -17,7 +17,7 @@ impl<T> Held<T> {
     pub(crate) fn hold(&self) -> Result<MutexGuard<'_, T>, punctual_result> {
         self.0.try_lock().map_err(|why| match why {
             TryLockError::WouldBlock => punctual_result::Busy,
-            TryLockError::Poisoned(_) => punctual_result::Panic,
+            TryLockError::Poisoned(_) => punctual_result::Internal,
         })
     }
 }

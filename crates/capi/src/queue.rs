@@ -10,8 +10,9 @@ use punctual_timers::{Key, Time, TimerQueue, Window};
 use crate::pointer::{self, Growing, Held, Out, shared, told, told_sized};
 use crate::result::{called, punctual_result};
 
-/// Called when a timer is due, with the pointer and key of the timer and the earliest instant of
-/// its window. It may insert and cancel timers of the same queue. It must not throw.
+/// The function that a timer calls when it is due. Its arguments are the `user` pointer and the key
+/// of the timer and the earliest instant of its window. It may insert and cancel timers of the same
+/// queue. It must not throw or call `longjmp`.
 pub type punctual_callback =
     Option<unsafe extern "C" fn(user: *mut c_void, key: u64, earliest_ns: u64)>;
 
@@ -23,10 +24,10 @@ struct Call {
 // SAFETY: a queue may go to another thread, and is called there: the header says so.
 unsafe impl Send for Call {}
 
-/// Timers of one loop.
+/// The timers of one event loop.
 pub struct punctual_queue(Held<TimerQueue<Call>>);
 
-/// Makes a queue without timers.
+/// Creates a queue without timers.
 ///
 /// Any thread.
 #[unsafe(no_mangle)]
@@ -41,17 +42,17 @@ pub unsafe extern "C" fn punctual_queue_new(
     })
 }
 
-/// Frees a queue, whose timers are never called; null is ignored. Any thread, once it is no longer
-/// in use or being advanced.
+/// Frees a queue without calling its timers; null is ignored. Any thread, once it is no longer in
+/// use or being advanced.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_queue_free(queue: *mut punctual_queue) {
     // SAFETY: as this header says.
     unsafe { pointer::free(queue) }
 }
 
-/// Adds a timer that may be served from `earliest_ns` on, at most `tolerance_ns` later. Timers
-/// whose windows overlap share a wake-up. The epoch of the numbers is the caller's choice. `key`
-/// names the timer to cancel it; it may be null, and so may `user`.
+/// Adds a timer that may be called from `earliest_ns` on, at most `tolerance_ns` later. Timers
+/// whose windows overlap share a wake-up. The caller chooses the epoch of these instants. `key`
+/// receives the key to cancel the timer with. `key` and `user` may be null.
 ///
 /// One thread at a time; callbacks of the queue too.
 #[unsafe(no_mangle)]
@@ -80,8 +81,8 @@ pub unsafe extern "C" fn punctual_queue_insert(
     })
 }
 
-/// Takes a timer out before its time. `was_waiting` is 1 if it is not called any more, and 0 where it was
-/// called or cancelled before.
+/// Cancels a timer. `was_waiting` is 1 if the timer will not be called, and 0 if it was called or
+/// cancelled before.
 ///
 /// One thread at a time; callbacks of the queue too.
 #[unsafe(no_mangle)]
@@ -98,7 +99,8 @@ pub unsafe extern "C" fn punctual_queue_cancel(
     unsafe { told(queue, was_waiting, cancel) }
 }
 
-/// When the queue wants to be woken, possibly in the past; `UINT64_MAX` without timers.
+/// Returns the instant at which to call `punctual_queue_advance` next, possibly in the past;
+/// `UINT64_MAX` without timers.
 ///
 /// One thread at a time; callbacks of the queue too.
 #[unsafe(no_mangle)]
@@ -112,9 +114,9 @@ pub unsafe extern "C" fn punctual_queue_next_wake(
     unsafe { told(queue, wake_ns, wake) }
 }
 
-/// Calls all timers whose window has opened by `now_ns`, in the order in which they opened; `served`
-/// says how many, and may be null. A callback that inserts a timer for the past has that called
-/// too, before this returns.
+/// Calls all timers whose window has opened by `now_ns`, in the order in which they opened.
+/// `served` receives their number and may be null. If a callback inserts a timer for the past, that
+/// timer is called too, before this function returns.
 ///
 /// One thread at a time.
 #[unsafe(no_mangle)]
@@ -145,26 +147,26 @@ pub unsafe extern "C" fn punctual_queue_advance(
     })
 }
 
-/// How often a queue was woken.
+/// The number of wake-ups of a queue.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct punctual_wakeup_counts {
     /// `sizeof(punctual_wakeup_counts)`, set by the caller.
     pub size: usize,
-    /// Timers that wait.
+    /// Timers that are waiting.
     pub waiting: u64,
-    /// Timers that were served.
+    /// Timers that have been called.
     pub served: u64,
-    /// Wake-ups for the sake of this queue.
+    /// Wake-ups that this queue asked for.
     pub wakes: u64,
-    /// The fewest that could have served the same timers, each in its window.
+    /// The fewest wake-ups that could have served the same timers, each within its window.
     pub fewest: u64,
 }
 
 // SAFETY: numbers only.
 unsafe impl Growing for punctual_wakeup_counts {}
 
-/// How often the queue was woken so far, and how often it had to be.
+/// Returns the number of wake-ups of the queue so far, and the fewest possible.
 ///
 /// One thread at a time; callbacks of the queue too.
 #[unsafe(no_mangle)]

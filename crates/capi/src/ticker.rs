@@ -11,16 +11,16 @@ use crate::waiter::{
     as_ns, punctual_cancel, punctual_statistics, punctual_waiter_options, wait, waiter,
 };
 
-/// The time from one slot to the next, exactly: `cycles` of them in so many `seconds`.
+/// The exact time from one slot to the next: `cycles` slots in `seconds` seconds.
 ///
-/// `{ 60, 1 }` is 60 Hz, `{ 60000, 1001 }` is 59.94 Hz as video has it, and
-/// `{ 1000000000, n }` is every n nanoseconds. From 1 ns to 100 years.
+/// `{ 60, 1 }` is 60 Hz, `{ 60000, 1001 }` is the 59.94 Hz of video, and `{ 1000000000, n }` is
+/// every n nanoseconds. From 1 ns to 100 years.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct punctual_period {
-    /// The number of slots.
+    /// The number of slots in `seconds` seconds.
     pub cycles: u64,
-    /// In so many seconds.
+    /// The time that these slots take, in seconds.
     pub seconds: u64,
 }
 
@@ -37,10 +37,9 @@ impl From<Period> for punctual_period {
     }
 }
 
-/// The period of a rate, to the millionth of a hertz.
+/// Returns the period of a rate, to the millionth of a hertz.
 ///
-/// `PUNCTUAL_RESULT_RANGE` for what is no number, below a millionth of a hertz, and above 1 GHz. Any
-/// thread.
+/// `PUNCTUAL_RESULT_RANGE` for NaN, below a millionth of a hertz, and above 1 GHz. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_period_hz(
     hz: f64,
@@ -54,35 +53,37 @@ pub unsafe extern "C" fn punctual_period_hz(
     })
 }
 
-/// How a late tick treats missed slots.
+/// The treatment of slots that have passed when a tick comes late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum punctual_missed {
-    /// They are missed: the next tick is for the first slot to come, in phase with those
-    /// before.
+    /// They are skipped and counted as missed. The next tick is for the next slot, in phase with
+    /// those before.
     Skip = 0,
-    /// They are owed: the next ticks come at once.
+    /// They are owed: their ticks follow at once.
     Burst = 1,
-    /// As `PUNCTUAL_MISSED_BURST`, but at most `burst` are owed; older ones are missed.
+    /// As `PUNCTUAL_MISSED_BURST`, but at most the `burst` youngest are owed; older ones are
+    /// missed.
     BurstOf = 2,
-    /// A tick that is a period or more late starts anew: the next comes a period after it.
+    /// If a tick is late by a period or more, the schedule restarts: the next tick comes one period
+    /// after it.
     Delay = 3,
 }
 
-/// How a ticker ticks. Zeroes except for `size` are the default.
+/// The options of a ticker. Zero in all members except `size` selects the defaults.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct punctual_ticker_options {
     /// `sizeof(punctual_ticker_options)`, set by the caller.
     pub size: usize,
-    /// How it waits; null for the default.
+    /// The options of its waits; null for the defaults.
     pub waiter: *const punctual_waiter_options,
-    /// When its first slot is due, on the clock of `punctual_now_ns`; 0 for now.
+    /// The instant of its first slot, on the clock of `punctual_now_ns`; 0 for now.
     pub start_ns: u64,
-    /// How many are owed at most with `PUNCTUAL_MISSED_BURST_OF`.
+    /// The largest number of owed slots, with `PUNCTUAL_MISSED_BURST_OF`.
     pub burst: u64,
-    /// If not 0: the gaps are random, on average a period, as the requests of many users
-    /// (Poisson). The same seed has the same gaps.
+    /// If not 0, the gaps are random and on average one period long (Poisson), like the requests of
+    /// many users. The same seed gives the same gaps.
     pub poisson_seed: u64,
     /// A `punctual_missed`.
     pub missed: u32,
@@ -103,27 +104,28 @@ impl punctual_ticker_options {
     }
 }
 
-/// A tick: one slot that was waited for.
+/// One tick.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct punctual_tick {
     /// `sizeof(punctual_tick)`, set by the caller.
     pub size: usize,
-    /// Which slot it is: missed ones count too.
+    /// The number of the slot: 0 is the first, and missed slots count.
     pub number: u64,
-    /// When it was due.
+    /// The instant at which it was due.
     pub scheduled_ns: u64,
-    /// When it came: never before.
+    /// The instant at which it came; never before `scheduled_ns`.
     pub actual_ns: u64,
-    /// How many slots were missed since the tick before, and because of this one.
+    /// The number of slots that were missed since the tick before, including those that this tick
+    /// was too late for.
     pub missed: u64,
     /// The time in calls that sleep.
     pub slept_ns: u64,
     /// The time spent spinning.
     pub spun_ns: u64,
-    /// How often the thread slept.
+    /// The number of calls that sleep.
     pub naps: u32,
-    /// 1 if it would have spun more, had its budget let it.
+    /// 1 if its budget limited its spinning, else 0.
     pub hit_budget: u32,
 }
 
@@ -147,14 +149,15 @@ impl From<Tick> for punctual_tick {
     }
 }
 
-/// Ticks at an exact rate, in phase for ever; paces calls, one by one or in batches.
+/// Ticks at an exact rate that never drifts, one slot at a time or in batches.
 ///
-/// A tick whose slot has passed comes at once, and does not move those after it.
+/// A slot is the instant at which a tick is due. A tick whose slot has passed comes at once; later
+/// slots do not move.
 pub struct punctual_ticker(Held<Pacer>);
 
-/// Makes a ticker. `options` may be null.
+/// Creates a ticker. `options` may be null.
 ///
-/// `PUNCTUAL_RESULT_RANGE` for a period or an option that is none. Any thread.
+/// `PUNCTUAL_RESULT_RANGE` for an invalid period or option. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_ticker_new(
     period: punctual_period,
@@ -194,9 +197,9 @@ pub unsafe extern "C" fn punctual_ticker_free(ticker: *mut punctual_ticker) {
     unsafe { pointer::free(ticker) }
 }
 
-/// Waits for the next slot; returns at once if it has passed. `cancel` may be null, and `tick`.
+/// Waits for the next slot; returns at once if it has passed. `cancel` and `tick` may be null.
 ///
-/// `PUNCTUAL_RESULT_CANCELLED` also if it was cancelled before; the slot is still to be ticked then.
+/// `PUNCTUAL_RESULT_CANCELLED` also if it was cancelled before; the slot still gets its tick later.
 /// One thread at a time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_ticker_tick(
@@ -215,8 +218,8 @@ pub unsafe extern "C" fn punctual_ticker_tick(
     unsafe { wait(ticker, cancel, tick, next) }
 }
 
-/// The next slot if it has passed, without waiting: `is_due` is 1 then, else 0. `tick` may be null,
-/// and is written only if it is due.
+/// Returns the tick of the next slot if it has passed, without waiting. `is_due` is 1 in that case,
+/// else 0. `tick` may be null, and is written only if `is_due` is 1.
 ///
 /// One thread at a time.
 #[unsafe(no_mangle)]
@@ -240,15 +243,16 @@ pub unsafe extern "C" fn punctual_ticker_try_tick(
 }
 
 /// Waits until `linger_ns` after the next slot is due, and takes all slots that are due then, from
-/// one to `most`. That makes fewer waits where several calls can be made at once. `scheduled_ns`
-/// has room for `most` instants, and gets those of the slots; `taken` gets their number. `cancel`
-/// may be null.
+/// one to `most`. Several calls in one batch need fewer waits. `scheduled_ns` must have room for
+/// `most` instants and receives those of the slots; `taken` receives their number. `cancel` may be
+/// null.
 ///
-/// With every `punctual_missed` the slots that fell due during the linger are taken, or come with
-/// the next batch where they are more than `most`. A call that comes after the linger still gets
-/// the slots that were due by its end; the `punctual_missed` applies to later ones.
+/// Slots that fall due during the linger are taken with every `punctual_missed`, or come with the
+/// next batch if they are more than `most`. A call that comes after the linger still receives the
+/// slots that were due by its end. The `punctual_missed` applies to later slots.
 ///
-/// `PUNCTUAL_RESULT_RANGE` for a `most` of 0. Cancelled, no slot is taken. One thread at a time.
+/// `PUNCTUAL_RESULT_RANGE` if `most` is 0. If it is cancelled, no slot is taken. One thread at a
+/// time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_ticker_next_batch(
     ticker: *mut punctual_ticker,
@@ -290,7 +294,7 @@ pub unsafe extern "C" fn punctual_ticker_next_batch(
     })
 }
 
-/// When the next slot is due, to wait for it with something else.
+/// Returns the instant of the next slot, for a program that waits for it by other means.
 ///
 /// One thread at a time.
 #[unsafe(no_mangle)]
@@ -306,7 +310,7 @@ pub unsafe extern "C" fn punctual_ticker_next_ns(
     }
 }
 
-/// The period, in lowest terms: `{ 120, 2 }` is `{ 60, 1 }`.
+/// Returns the period in lowest terms: `{ 60, 1 }` for `{ 120, 2 }`.
 ///
 /// One thread at a time.
 #[unsafe(no_mangle)]
@@ -322,10 +326,10 @@ pub unsafe extern "C" fn punctual_ticker_period(
     }
 }
 
-/// Changes the period, in phase with the last slot that was due; slots that are owed but the last
-/// are missed.
+/// Changes the period, in phase with the last slot that was due. Of the owed slots only the last
+/// stays owed; the others are missed.
 ///
-/// `PUNCTUAL_RESULT_RANGE` for a period that is none. One thread at a time.
+/// `PUNCTUAL_RESULT_RANGE` for an invalid period. One thread at a time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_ticker_set_period(
     ticker: *mut punctual_ticker,
@@ -340,8 +344,8 @@ pub unsafe extern "C" fn punctual_ticker_set_period(
     })
 }
 
-/// Moves all slots to come, later if it is positive: to follow an outer clock, as of a display or
-/// a sound card.
+/// Moves all future slots by `by_ns`, later if it is positive. This follows an external clock, such
+/// as that of a display or a sound card.
 ///
 /// One thread at a time.
 #[unsafe(no_mangle)]
@@ -356,7 +360,7 @@ pub unsafe extern "C" fn punctual_ticker_nudge_ns(
     })
 }
 
-/// Begins anew: the next slot is at `at_ns`.
+/// Restarts the schedule: the next slot is at `at_ns`.
 ///
 /// One thread at a time.
 #[unsafe(no_mangle)]
@@ -380,17 +384,17 @@ pub unsafe extern "C" fn punctual_ticker_reset_at_ns(
 pub struct punctual_slot_counts {
     /// `sizeof(punctual_slot_counts)`, set by the caller.
     pub size: usize,
-    /// Slots that were due when the ticker was last looked at.
+    /// Slots that were due by the last call.
     pub due: u64,
-    /// Slots that were ticked.
+    /// Slots that had a tick.
     pub ticks: u64,
-    /// Slots that were given up.
+    /// Slots that never get a tick.
     pub missed: u64,
-    /// Slots that are still to be ticked.
+    /// Slots that have passed and will still get a tick.
     pub owed: u64,
-    /// How often it began anew or was moved.
+    /// The number of restarts and moves of the schedule.
     pub shifts: u64,
-    /// By how much that moved the next slot, in all; negative is earlier.
+    /// By how much those moved the next slot, in all; negative is earlier.
     pub shift_ns: i64,
 }
 
@@ -411,7 +415,7 @@ impl From<punctual::SlotCounts> for punctual_slot_counts {
     }
 }
 
-/// The counts of all slots so far.
+/// Returns the counts of all slots so far.
 ///
 /// One thread at a time.
 #[unsafe(no_mangle)]
@@ -427,7 +431,7 @@ pub unsafe extern "C" fn punctual_ticker_counts(
     }
 }
 
-/// Statistics of its waits; zeroes unless the options of its waiter keep statistics.
+/// Returns the statistics of its waits; all zero unless the options of its waiter keep statistics.
 ///
 /// One thread at a time.
 #[unsafe(no_mangle)]

@@ -15,15 +15,15 @@ use crate::result::{called, punctual_result};
 pub struct punctual_outcome {
     /// `sizeof(punctual_outcome)`, set by the caller.
     pub size: usize,
-    /// How long after its deadline it ended.
+    /// How long after its deadline the wait ended.
     pub lateness_ns: u64,
     /// The time in calls that sleep.
     pub slept_ns: u64,
     /// The time spent spinning, which is CPU time.
     pub spun_ns: u64,
-    /// How often the thread slept.
+    /// The number of calls that sleep.
     pub naps: u32,
-    /// 1 if it would have spun more, had its budget let it.
+    /// 1 if its budget limited its spinning, else 0.
     pub hit_budget: u32,
 }
 
@@ -47,10 +47,11 @@ pub(crate) fn as_ns(length: Duration) -> u64 {
     u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Waits for so long with what this thread has learned of its waits. `outcome` may be null.
+/// Waits for `length_ns`, with what this thread has learned from its earlier waits. `outcome` may
+/// be null.
 ///
-/// Any thread. On Linux also in a signal handler; where the library was loaded with `dlopen`, only
-/// on a thread that has called this function before, outside of a handler. A length of 0 is enough.
+/// Any thread. On Linux also in a signal handler. If the library was loaded with `dlopen`, the
+/// thread must have called this function before, outside of a handler; a call with 0 suffices.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_sleep_ns(
     length_ns: u64,
@@ -67,7 +68,7 @@ pub unsafe extern "C" fn punctual_sleep_ns(
     })
 }
 
-/// As `punctual_sleep_ns`, until a deadline on the clock of `punctual_now_ns`.
+/// Like `punctual_sleep_ns`, until a deadline on the clock of `punctual_now_ns`.
 ///
 /// Any thread; on Linux also in a signal handler, as `punctual_sleep_ns`.
 #[unsafe(no_mangle)]
@@ -84,7 +85,7 @@ pub unsafe extern "C" fn punctual_sleep_until_ns(
     })
 }
 
-/// How a waiter waits. Zeroes except for `size` are the default.
+/// The options of a waiter. Zero in all members except `size` selects the defaults.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct punctual_waiter_options {
@@ -93,7 +94,7 @@ pub struct punctual_waiter_options {
     /// A strategy as text, as `"adaptive:weight=100"`, `"adaptive-frugal:budget=5%"` or
     /// `"fixed-margin:margin=200us"`; null for `adaptive-balanced`.
     pub strategy: *const c_char,
-    /// 1 keeps statistics.
+    /// 1 to keep statistics, else 0.
     pub statistics: u32,
     /// 0.
     pub reserved: u32,
@@ -150,14 +151,14 @@ pub(crate) unsafe fn waiter(
     unsafe { try_waiter(options) }.map_err(|Refused(result, _)| result)
 }
 
-/// Waits with one strategy and what that has learned: one for each thread that waits.
+/// Waits with one strategy, and keeps what it has learned about this system. Use one for each
+/// waiting thread.
 pub struct punctual_waiter(Held<Waiter>);
 
-/// Makes a waiter. `options` may be null.
+/// Creates a waiter. `options` may be null.
 ///
-/// `PUNCTUAL_RESULT_RANGE` for a strategy that is none, or a parameter of it,
-/// `PUNCTUAL_RESULT_UNSUPPORTED` for a strategy with a call of the system of its own.
-/// Any thread.
+/// `PUNCTUAL_RESULT_RANGE` for an unknown strategy or an invalid parameter,
+/// `PUNCTUAL_RESULT_UNSUPPORTED` for a strategy that names a system call. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_waiter_new(
     options: *const punctual_waiter_options,
@@ -173,8 +174,9 @@ pub unsafe extern "C" fn punctual_waiter_new(
     })
 }
 
-/// The result that `punctual_waiter_new` would give for these options. `message` gets the reason,
-/// in one line that ends with a zero, cut to `capacity` bytes: empty if there is no error.
+/// Returns the result that `punctual_waiter_new` would return for these options. `message` receives
+/// the reason in one line, null-terminated and cut to `capacity` bytes; it is empty if there is no
+/// error.
 ///
 /// Any thread.
 #[unsafe(no_mangle)]
@@ -220,7 +222,7 @@ pub unsafe extern "C" fn punctual_waiter_free(waiter: *mut punctual_waiter) {
     unsafe { pointer::free(waiter) }
 }
 
-/// Waits for so long from now. `outcome` may be null.
+/// Waits for `length_ns` from now. `outcome` may be null.
 ///
 /// One thread at a time.
 #[unsafe(no_mangle)]
@@ -234,11 +236,11 @@ pub unsafe extern "C" fn punctual_waiter_sleep_ns(
     unsafe { punctual_waiter_sleep_until_ns(waiter, deadline_ns, std::ptr::null(), outcome) }
 }
 
-/// Waits until a deadline. `outcome` may be null, and `cancel`, with which another thread ends
-/// the wait.
+/// Waits until a deadline, or until another thread ends the wait with `cancel`. `cancel` and
+/// `outcome` may be null.
 ///
-/// `PUNCTUAL_RESULT_CANCELLED` also if it was cancelled before, even where the deadline has
-/// passed: so a loop that is always late can be stopped. One thread at a time.
+/// `PUNCTUAL_RESULT_CANCELLED` also if it was cancelled before, even if the deadline has passed, so
+/// that a loop that is always late can be stopped. One thread at a time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_waiter_sleep_until_ns(
     waiter: *mut punctual_waiter,
@@ -259,11 +261,11 @@ pub unsafe extern "C" fn punctual_waiter_sleep_until_ns(
 }
 
 /// Waits until a deadline, or until a signal was handled while the thread slept:
-/// `PUNCTUAL_RESULT_INTERRUPTED`, possibly without any. Call it again to go on.
+/// `PUNCTUAL_RESULT_INTERRUPTED`, sometimes without any signal. Call it again to continue the wait.
 ///
 /// A signal that comes while the thread spins does not end the wait. Windows has no signals; there
-/// it is interrupted once a second. On FreeBSD no signal ends it. `outcome` may be null. One thread
-/// at a time.
+/// the wait is interrupted once a second. On FreeBSD no signal ends it. `outcome` may be null. One
+/// thread at a time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_waiter_sleep_until_interruptible_ns(
     waiter: *mut punctual_waiter,
@@ -302,8 +304,8 @@ pub(crate) unsafe fn wait<H, T: Growing, O: Into<T>>(
     })
 }
 
-/// Sleeps until shortly before a deadline and never spins: `left_ns` is what is the caller's to
-/// spin or to work through, 0 where the deadline has passed.
+/// Sleeps until shortly before a deadline and never spins. `left_ns` receives the time that is left
+/// until the deadline; 0 if it has passed.
 ///
 /// One thread at a time.
 #[unsafe(no_mangle)]
@@ -326,31 +328,31 @@ pub unsafe extern "C" fn punctual_waiter_coarse_until_ns(
 pub struct punctual_statistics {
     /// `sizeof(punctual_statistics)`, set by the caller.
     pub size: usize,
-    /// Waits that came to their end.
+    /// Waits that reached their deadline.
     pub waits: u64,
     /// Waits whose deadline had passed when they began.
     pub already_late: u64,
     /// Slots without a wait.
     pub missed: u64,
-    /// How often the thread slept.
+    /// The number of calls that sleep.
     pub naps: u64,
     /// The time in calls that sleep.
     pub slept_ns: u64,
     /// The time spent spinning.
     pub spun_ns: u64,
-    /// Waits that would have spun more, had their budget let them.
+    /// Waits whose budget limited their spinning.
     pub budget_hits: u64,
-    /// The lateness, in the mean.
+    /// The mean lateness.
     pub mean_ns: u64,
-    /// Half of them were no later; up to an eighth too high, as the next three. 0 without waits.
+    /// The median lateness, at most an eighth too high, like the next three; 0 without waits.
     pub p50_ns: u64,
-    /// 90 % were no later.
+    /// The lateness that 90 % of the waits do not exceed.
     pub p90_ns: u64,
-    /// 99 % were no later.
+    /// The lateness that 99 % of the waits do not exceed.
     pub p99_ns: u64,
-    /// 99.9 % were no later.
+    /// The lateness that 99.9 % of the waits do not exceed.
     pub p999_ns: u64,
-    /// The latest.
+    /// The largest lateness.
     pub max_ns: u64,
 }
 
@@ -379,7 +381,7 @@ impl From<Statistics> for punctual_statistics {
     }
 }
 
-/// Statistics of its waits; zeroes unless its options keep statistics.
+/// Returns the statistics of its waits; all zero unless its options keep statistics.
 ///
 /// One thread at a time.
 #[unsafe(no_mangle)]
@@ -395,7 +397,8 @@ pub unsafe extern "C" fn punctual_waiter_statistics(
     }
 }
 
-/// Ends waits before their time: of any thread, from any thread, as often as it is reset.
+/// Ends waits early. Any thread may end the waits of any other thread. It can be reset and used
+/// again.
 pub struct punctual_cancel(pub(crate) Cancel);
 
 impl From<Cancelled> for punctual_result {
@@ -404,7 +407,7 @@ impl From<Cancelled> for punctual_result {
     }
 }
 
-/// Makes a handle that is not cancelled.
+/// Creates a handle that is not cancelled.
 ///
 /// Any thread.
 #[unsafe(no_mangle)]
@@ -418,16 +421,16 @@ pub unsafe extern "C" fn punctual_cancel_new(
     })
 }
 
-/// Frees it; null is let be. Any thread, once no wait uses it.
+/// Frees the handle; null is ignored. Any thread, once no wait uses it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_cancel_free(cancel: *mut punctual_cancel) {
     // SAFETY: as this header says.
     unsafe { pointer::free(cancel) }
 }
 
-/// Ends all waits that it is given to, and those that are begun with it until it is reset.
+/// Ends all waits that use the handle, also those that begin later, until it is reset.
 ///
-/// Any thread, also several; on Linux and Windows also in a signal handler.
+/// Any number of threads at once; on Linux and Windows also in a signal handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_cancel_now(cancel: *const punctual_cancel) -> punctual_result {
     called(|| {
@@ -437,7 +440,7 @@ pub unsafe extern "C" fn punctual_cancel_now(cancel: *const punctual_cancel) -> 
     })
 }
 
-/// Makes it as new.
+/// Makes the handle not cancelled again.
 ///
 /// Any thread.
 #[unsafe(no_mangle)]
@@ -449,7 +452,7 @@ pub unsafe extern "C" fn punctual_cancel_reset(cancel: *const punctual_cancel) -
     })
 }
 
-/// Whether it is cancelled: 1 or 0.
+/// Returns whether the handle is cancelled: 1 or 0.
 ///
 /// Any thread.
 #[unsafe(no_mangle)]

@@ -28,6 +28,36 @@ fn the_header_is_that_of_the_sources() {
     );
 }
 
+/// A reader of the header knows C, and neither the language nor the names of the sources.
+#[test]
+fn the_headers_speak_c() {
+    for header in [
+        include_str!("../include/punctual.h"),
+        include_str!("../include/punctual.hpp"),
+    ] {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        for (number, line) in header.lines().enumerate() {
+            let comment = line.trim_start().trim_start_matches("//");
+            let is_comment =
+                comment.len() < line.trim_start().len() || line.trim_start().starts_with('*');
+            let mut words = comment.split(|c| !is_word(c));
+            let foreign = words.find(|word| FOREIGN.contains(word));
+            let has_path = comment.contains("punctual_result::") || comment.contains("[`");
+            assert!(
+                !is_comment || foreign.is_none() && !has_path,
+                "line {}: {line}",
+                number + 1
+            );
+        }
+    }
+}
+
+/// Words of the language of the sources.
+const FOREIGN: [&str; 14] = [
+    "Option", "None", "Some", "Result", "Err", "Vec", "trait", "crate", "mut", "panic", "panics",
+    "unwind", "unwinds", "Rust",
+];
+
 /// From which threads it may be called.
 #[test]
 fn each_function_says_of_threads() {

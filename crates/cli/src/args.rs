@@ -182,6 +182,9 @@ fn answer(error: &clap::Error) -> u8 {
 /// The first paragraph of clap's message, and what was meant, or where that
 /// is told.
 fn one_line(error: &clap::Error) -> String {
+    if let Some(missing) = missing(error) {
+        return missing;
+    }
     let message = error.render().to_string();
     let first = message.split("\n\n").next().unwrap_or(&message);
     let first: Vec<&str> = first.split_whitespace().collect();
@@ -202,6 +205,42 @@ fn one_line(error: &clap::Error) -> String {
         (None, _) => "; try --help".to_owned(),
     };
     first.join(" ") + &advice
+}
+
+/// The arguments that are missing, each with its help; `None` of any other error.
+fn missing(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::Strings(names)) = error
+        .get(ContextKind::InvalidArg)
+        .filter(|_| error.kind() == ErrorKind::MissingRequiredArgument)
+    else {
+        return None;
+    };
+    let usage = error.get(ContextKind::Usage)?.to_string();
+    let words = usage
+        .split_whitespace()
+        .skip_while(|word| *word != "Usage:");
+    let is_name = |word: &&str| !word.starts_with(['[', '<', '-']);
+    let path: Vec<&str> = words.skip(1).take_while(is_name).collect();
+    let mut command = definition();
+    for name in path.iter().skip(1) {
+        command = command.find_subcommand(name)?.clone();
+    }
+    let explained = names.iter().map(|name| {
+        let mut of = command.get_arguments();
+        let same = |arg: &&clap::Arg| {
+            arg.to_string().trim_matches(['[', ']']) == name.trim_matches(['<', '>'])
+        };
+        let help = of
+            .find(|arg| same(arg) || arg.to_string() == *name)?
+            .get_help()?;
+        Some(format!("{name}: {help}"))
+    });
+    let explained: Option<Vec<String>> = explained.collect();
+    let path = path.join(" ");
+    Some(format!(
+        "error: {path} needs {}; `{path} --help` has examples",
+        explained?.join("; and ")
+    ))
 }
 
 /// The same, with what was meant: of the names that `message` lists, the one
@@ -294,6 +333,28 @@ mod tests {
             ("nothing, at all", ""),
         ] {
             assert_eq!(with_guess(message.to_owned()), [message, meant].concat());
+        }
+    }
+
+    #[test]
+    fn an_argument_that_is_missing_is_explained() {
+        for (command, words) in [
+            (
+                "simulate",
+                "error: punctual simulate needs <NAME|FILE>: The name of a scenario",
+            ),
+            ("import", "error: punctual import needs <FILE>...: "),
+            ("emulate", "error: punctual emulate needs <MODEL>: "),
+        ] {
+            let error = definition()
+                .try_get_matches_from(["punctual", command])
+                .unwrap_err();
+            let line = one_line(&error);
+            assert!(line.starts_with(words), "{line}");
+            assert!(
+                line.ends_with(&format!("`punctual {command} --help` has examples")),
+                "{line}"
+            );
         }
     }
 

@@ -103,36 +103,61 @@ pub fn model_facts(model: &Model) -> MachineFacts {
     }
 }
 
+/// The evidence of models with the same words.
+struct Rests<'m> {
+    compared: String,
+    others: String,
+    names: Vec<&'m str>,
+    /// The number of sleep parameters, and how many of them are documented or measured.
+    lengths: (usize, usize),
+}
+
 /// On what models rest: a sentence for all of which nearly the same is true.
 pub fn evidence(models: &[Model]) -> Vec<String> {
-    let mut groups: Vec<(String, Vec<&str>, Vec<String>)> = Vec::new();
+    let mut groups: Vec<Rests> = Vec::new();
     for model in models {
-        let Some(Evidence { lengths, others }) = model.evidence() else {
+        let Some(Evidence {
+            lengths,
+            others,
+            compared,
+        }) = model.evidence()
+        else {
             continue;
         };
         let name = model.name().split(',').next().unwrap_or_default();
         // The same model with other parameters rests on the same.
-        if groups.iter().any(|(_, names, _)| names.contains(&name)) {
+        if groups.iter().any(|group| group.names.contains(&name)) {
             continue;
         }
-        let lengths = format!("{} of {}", lengths.1, lengths.0);
-        match groups.iter_mut().find(|(same, ..)| *same == others) {
-            Some((_, names, all)) => {
-                names.push(name);
-                all.push(lengths);
+        let same = |group: &&mut Rests| group.compared == compared && group.others == others;
+        match groups.iter_mut().find(same) {
+            Some(group) => {
+                group.names.push(name);
+                group.lengths.0 += lengths.0;
+                group.lengths.1 += lengths.1;
             }
-            None => groups.push((others, vec![name], vec![lengths])),
+            None => groups.push(Rests {
+                compared,
+                others,
+                names: vec![name],
+                lengths,
+            }),
         }
     }
-    let sentence = |(others, names, mut lengths): (String, Vec<&str>, Vec<String>)| {
-        lengths.dedup();
+    groups.iter().map(Rests::in_words).collect()
+}
+
+impl Rests<'_> {
+    fn in_words(&self) -> String {
+        let Self {
+            compared, others, ..
+        } = self;
+        let (of, sure) = self.lengths;
+        let names = self.names.join(", ");
         format!(
-            "{}: {} parameters of sleep lengths are documented or measured{others}.",
-            names.join(", "),
-            lengths.join(", ")
+            "{names}: {compared}. {sure} of {of} sleep parameters are documented or measured{others}."
         )
-    };
-    groups.into_iter().map(sentence).collect()
+    }
 }
 
 /// The facts of the fake OS at all the scheduler periods of the robustness

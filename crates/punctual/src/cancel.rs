@@ -40,6 +40,16 @@ impl Cancel {
     }
 
     /// Whether it was cancelled since the last [`reset`](Self::reset).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let stop = punctual::Cancel::new();
+    /// stop.cancel();
+    /// assert!(stop.is_cancelled());
+    /// stop.reset();
+    /// assert!(!stop.is_cancelled());
+    /// ```
     #[inline]
     pub fn is_cancelled(&self) -> bool {
         self.0.is_cancelled()

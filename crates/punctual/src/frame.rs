@@ -99,6 +99,16 @@ impl FramePacer {
 
     /// How much earlier than the predicted work would take frames begin that begin
     /// late; 1.65 ms if nothing is chosen, as gamescope has it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use punctual::{FramePacer, Period};
+    ///
+    /// let mut pacer = FramePacer::late(Period::const_hz::<60>()).safety(Duration::from_millis(3));
+    /// pacer.set_safety(Duration::from_millis(2)); // from the next frame on
+    /// ```
     #[must_use]
     pub fn safety(mut self, safety: Duration) -> Self {
         self.set_safety(safety);
@@ -123,6 +133,16 @@ impl FramePacer {
 
     /// Waits with another waiter, as [`waiter`](Self::waiter). Statistics are those of the new
     /// one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use punctual::{FramePacer, Period, Strategy, Waiter};
+    ///
+    /// let mut pacer = FramePacer::at_end(Period::const_hz::<60>());
+    /// pacer.set_waiter(Waiter::builder().strategy(Strategy::exact()).build()?);
+    /// # Ok::<(), punctual::Error>(())
+    /// ```
     pub fn set_waiter(&mut self, waiter: Waiter) {
         // One tick is that at the beginning.
         if self.begins_now && self.counts().ticks <= 1 {
@@ -149,6 +169,22 @@ impl FramePacer {
     /// # Errors
     /// [`Cancelled`], as [`Ticker::tick_or`](crate::Ticker::tick_or); no frame has begun
     /// then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use punctual::{Cancel, FramePacer, Period};
+    ///
+    /// let stop = Cancel::new(); // another thread ends the loop with stop.cancel()
+    /// let mut pacer = FramePacer::late(Period::const_hz::<500>());
+    /// while let Ok(frame) = pacer.begin_or(&stop) {
+    ///     println!("{:?} late", frame.outcome().lateness());
+    ///     # stop.cancel();
+    ///     if pacer.end_or(&stop).is_err() {
+    ///         break;
+    ///     }
+    /// }
+    /// ```
     pub fn begin_or(&mut self, cancel: &Cancel) -> Result<Frame, Cancelled> {
         Cancelled::check(cancel)?;
         let (frames, frame, start) = self.plan();
@@ -191,6 +227,19 @@ impl FramePacer {
     }
 
     /// How long the next frame is believed to take.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use punctual::{FramePacer, Period};
+    ///
+    /// let mut pacer = FramePacer::at_end(Period::const_hz::<200>());
+    /// pacer.begin();
+    /// std::thread::sleep(Duration::from_millis(1)); // the work
+    /// println!("{:?} longer than planned", pacer.end().oversleep());
+    /// assert!(pacer.predicted_work() >= Duration::from_millis(1));
+    /// ```
     pub fn predicted_work(&self) -> Duration {
         self.frames.predicted().into()
     }
@@ -213,6 +262,19 @@ impl FramePacer {
 
     /// Begins anew, as [`Ticker::reset_at`](crate::Ticker::reset_at): the next slot is
     /// `at`, for a frame that has time enough before it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use punctual::{FramePacer, Period};
+    ///
+    /// let mut pacer = FramePacer::at_end(Period::const_hz::<60>());
+    /// let refresh = Instant::now() + Duration::from_secs(60); // as the display reports it
+    /// pacer.reset_at(refresh);
+    /// assert_eq!(pacer.begin().target(), refresh);
+    /// assert_eq!(pacer.period(), Period::const_hz::<60>());
+    /// ```
     pub fn reset_at(&mut self, at: Instant) {
         let now = self.waiter.now();
         reset_at(&mut self.frames.schedule, &mut self.anchor, at, now);

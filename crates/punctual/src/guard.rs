@@ -85,6 +85,19 @@ impl TimerResolution {
     ///
     /// # Errors
     /// As [`hold`](Self::hold).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use punctual::guard::TimerResolution;
+    ///
+    /// // 1 ms from the mains, 4 ms from a battery.
+    /// match TimerResolution::hold_or_on_battery(Duration::from_millis(1), Duration::from_millis(4)) {
+    ///     Ok(held) => println!("asked for {:?}", held.asked()),
+    ///     Err(refused) => assert!(refused.is_unsupported() || refused.is_range(), "{refused}"),
+    /// }
+    /// ```
     pub fn hold_or_on_battery(interval: Duration, on_battery: Duration) -> Result<Self, Error> {
         let on_battery = Some(Nanos::from(on_battery));
         resolution::hold_with(Nanos::from(interval), on_battery)

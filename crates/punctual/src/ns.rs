@@ -30,6 +30,12 @@ pub fn now() -> u64 {
 }
 
 /// The system call behind [`now`].
+///
+/// # Examples
+///
+/// ```
+/// println!("waits follow {}", punctual::ns::clock_name());
+/// ```
 pub fn clock_name() -> &'static str {
     clock::name()
 }
@@ -45,6 +51,15 @@ pub fn instant(ns: u64) -> Instant {
 }
 
 /// Returns the time of the clock at `instant`: the inverse of [`instant`].
+///
+/// # Examples
+///
+/// ```
+/// use punctual::ns;
+///
+/// let number = ns::now();
+/// assert_eq!(ns::of(ns::instant(number)), number);
+/// ```
 pub fn of(instant: Instant) -> u64 {
     anchor().tick(instant).as_ns()
 }

@@ -53,6 +53,19 @@ impl Pacer {
 
     /// One whose first slot is due at `start`, however far away that is. Slots that pass before the first call are
     /// owed: where it takes time to connect, begin then, or [`reset`](Self::reset_at).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use punctual::{Pacer, Period};
+    ///
+    /// let start = Instant::now() + Duration::from_secs(60);
+    /// let mut pacer = Pacer::starting_at(start, Period::const_hz::<1_000>());
+    /// assert!(pacer.try_next_slot().is_none()); // not due yet
+    /// assert_eq!(pacer.next_at(), start);
+    /// assert_eq!(pacer.period(), Period::const_hz::<1_000>());
+    /// ```
     pub fn starting_at(start: Instant, period: Period) -> Self {
         Self(interval_at(start, period).with_missed_tick_behavior(MissedTickBehavior::Burst))
     }
@@ -63,6 +76,16 @@ impl Pacer {
     ///
     /// # Cost
     /// Slots that have passed are counted one by one, a million at a time.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use punctual::{Pacer, Period};
+    ///
+    /// let mut pacer = Pacer::new(Period::const_hz::<20_000>()).poisson(7);
+    /// let gaps: Vec<_> = (0..5).map(|_| pacer.next_slot().scheduled()).collect();
+    /// assert!(gaps.is_sorted());
+    /// ```
     #[must_use]
     pub fn poisson(mut self, seed: u64) -> Self {
         self.0.schedule.set_random(seed);
@@ -82,6 +105,16 @@ impl Pacer {
     }
 
     /// Changes the treatment of slots that have passed, from now on.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use punctual::{MissedTickBehavior, Pacer, Period};
+    ///
+    /// let mut pacer = Pacer::new(Period::const_hz::<1_000>());
+    /// pacer.set_missed_tick_behavior(MissedTickBehavior::BurstOf(100));
+    /// assert_eq!(pacer.missed_tick_behavior(), MissedTickBehavior::BurstOf(100));
+    /// ```
     pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
         self.0.set_missed_tick_behavior(behavior);
     }
@@ -93,6 +126,16 @@ impl Pacer {
     }
 
     /// Waits with another waiter, as [`Ticker::set_waiter`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use punctual::{Budget, Pacer, Period, Waiter};
+    ///
+    /// let mut pacer = Pacer::new(Period::const_hz::<1_000>());
+    /// pacer.set_waiter(Waiter::builder().budget(Budget::Share(0.05)).build()?);
+    /// # Ok::<(), punctual::Error>(())
+    /// ```
     pub fn set_waiter(&mut self, waiter: Waiter) {
         self.0.set_waiter(waiter);
     }
@@ -107,6 +150,19 @@ impl Pacer {
     ///
     /// # Errors
     /// [`Cancelled`], as [`Ticker::tick_or`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use punctual::{Cancel, Pacer, Period};
+    ///
+    /// let stop = Cancel::new(); // another thread ends the loop with stop.cancel()
+    /// let mut pacer = Pacer::new(Period::const_hz::<1_000>());
+    /// while let Ok(slot) = pacer.next_slot_or(&stop) {
+    ///     println!("slot {}", slot.number());
+    ///     # stop.cancel();
+    /// }
+    /// ```
     #[inline]
     pub fn next_slot_or(&mut self, cancel: &Cancel) -> Result<Tick, Cancelled> {
         self.0.tick_or(cancel)
@@ -137,6 +193,21 @@ impl Pacer {
     ///
     /// # Errors
     /// [`Cancelled`], as [`Ticker::tick_or`]; no slot is taken then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use punctual::{Cancel, Pacer, Period};
+    ///
+    /// let stop = Cancel::new();
+    /// let mut pacer = Pacer::new(Period::const_hz::<20_000>());
+    /// let batch = pacer.next_batch_or(64, Duration::from_micros(500), &stop)?;
+    /// println!("{} slots, {:?} late", batch.len(), batch.outcome().lateness());
+    /// stop.cancel();
+    /// assert!(pacer.next_batch_or(64, Duration::from_micros(500), &stop).is_err());
+    /// # Ok::<(), punctual::Cancelled>(())
+    /// ```
     pub fn next_batch_or(
         &mut self,
         most: u32,
@@ -177,6 +248,18 @@ impl Pacer {
 
     /// Begins anew, as [`Ticker::reset_at`]: the next slot is `at`, and what is owed is
     /// missed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use punctual::{Pacer, Period};
+    ///
+    /// let mut pacer = Pacer::new(Period::const_hz::<1_000>());
+    /// let connected = Instant::now() + Duration::from_millis(1);
+    /// pacer.reset_at(connected); // what was owed until then is missed
+    /// assert_eq!(pacer.next_at(), connected);
+    /// ```
     pub fn reset_at(&mut self, at: Instant) {
         self.0.reset_at(at);
     }

@@ -96,6 +96,18 @@ impl Period {
     ///
     /// # Errors
     /// [`is_range`](Error::is_range) below a millionth of a hertz, above 1 GHz, and for NaN.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use punctual::Period;
+    ///
+    /// let period = Period::hz_f64(59.94)?;
+    /// assert_eq!(period.as_hz(), 59.94);
+    /// assert_eq!(period.cycles_in_seconds(), (2_997, 50));
+    /// assert!(Period::hz_f64(f64::NAN).unwrap_err().is_range());
+    /// # Ok::<(), punctual::Error>(())
+    /// ```
     pub fn hz_f64(rate: f64) -> Result<Self, Error> {
         // NaN and negative rates become 0, which is refused.
         let millionths = (rate * 1e6).round() as u64;

@@ -96,6 +96,23 @@ impl Statistics {
     }
 
     /// Adds what another has seen.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use punctual::{Statistics, Waiter};
+    ///
+    /// let mut all = Statistics::new();
+    /// for _ in 0..2 {
+    ///     let mut waiter = Waiter::builder().statistics().build()?;
+    ///     waiter.sleep(Duration::from_micros(50));
+    ///     all.merge(&waiter.statistics());
+    /// }
+    /// assert_eq!(all.waits(), 2);
+    /// assert!(all.mean_lateness() <= all.max_lateness());
+    /// # Ok::<(), punctual::Error>(())
+    /// ```
     pub fn merge(&mut self, other: &Self) {
         for (count, more) in self.late.iter_mut().zip(&other.late) {
             *count = count.saturating_add(*more);
@@ -148,6 +165,21 @@ impl Statistics {
     }
 
     /// The part of the time in waits that was spun, from 0 to 1.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use punctual::{Strategy, Waiter};
+    ///
+    /// let begin = Instant::now();
+    /// let mut spinning = Waiter::builder().strategy(Strategy::spin()).statistics().build()?;
+    /// spinning.sleep(Duration::from_micros(50));
+    /// spinning.sleep_until(begin); // its deadline has passed
+    /// let seen = spinning.statistics();
+    /// assert_eq!((seen.spun_share(), seen.already_late(), seen.budget_hits()), (1.0, 1, 0));
+    /// # Ok::<(), punctual::Error>(())
+    /// ```
     pub fn spun_share(&self) -> f64 {
         match self.spun_ns.saturating_add(self.slept_ns) {
             0 => 0.0,
@@ -200,6 +232,20 @@ impl Statistics {
 
     /// The lateness of all waits in bins that are not empty: the longest of each, and
     /// how many there were.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use punctual::Waiter;
+    ///
+    /// let mut waiter = Waiter::builder().statistics().build()?;
+    /// waiter.sleep(Duration::from_micros(50));
+    /// for (longest, waits) in waiter.statistics().lateness_bins() {
+    ///     println!("{waits} waits were late by {longest:?} or a little less");
+    /// }
+    /// # Ok::<(), punctual::Error>(())
+    /// ```
     pub fn lateness_bins(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
         let bins = self.late.iter().enumerate();
         bins.filter(|(_, count)| **count > 0)
@@ -216,6 +262,13 @@ impl Statistics {
 
     /// The lateness in nanoseconds as an HdrHistogram with three digits and up to an
     /// hour, each as long as the longest of its bin. Feature `hdrhistogram`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let seen = punctual::Statistics::new();
+    /// assert_eq!(seen.to_hdrhistogram().len(), seen.waits());
+    /// ```
     #[cfg(feature = "hdrhistogram")]
     #[expect(
         clippy::missing_panics_doc,

@@ -68,6 +68,18 @@ impl Strategy {
     /// The first waits spin more than they will have to; after eight it is about
     /// as good as it will be. A change of how the OS wakes this thread takes it up
     /// to about 50 waits.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use punctual::{Strategy, Waiter};
+    ///
+    /// // A microsecond late is as bad as 30 us of CPU time.
+    /// let waiter = Waiter::builder().strategy(Strategy::adaptive(30.0)).build()?;
+    /// assert_eq!(Strategy::balanced(), Strategy::adaptive(10.0));
+    /// assert!(Waiter::builder().strategy(Strategy::adaptive(0.0)).build().is_err());
+    /// # Ok::<(), punctual::Error>(())
+    /// ```
     pub fn adaptive(late_weight: f64) -> Self {
         Self(StrategySpec::adaptive(late_weight))
     }
@@ -134,6 +146,16 @@ impl Strategy {
     }
 
     /// The strategy's name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use punctual::Strategy;
+    ///
+    /// let simple = [Strategy::system(), Strategy::spin(), Strategy::yield_spin(), Strategy::max_nap()];
+    /// assert_eq!(simple.map(|it| it.name()), ["system", "spin", "yield-spin", "max-nap"]);
+    /// assert_eq!(Strategy::quantile(10.0).name(), "quantile");
+    /// ```
     pub fn name(&self) -> &'static str {
         self.0.name()
     }

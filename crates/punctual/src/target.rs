@@ -57,6 +57,17 @@ impl Target {
     }
 
     /// [`lateness`](Self::lateness) too.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use punctual::Target;
+    ///
+    /// let by = Duration::from_micros(50);
+    /// let target = Target::spinning(0.05).and_lateness(by, 0.01);
+    /// assert_eq!(target, Target::lateness(by, 0.01).and_spinning(0.05));
+    /// ```
     #[must_use]
     pub fn and_lateness(mut self, by: Duration, often: f64) -> Self {
         self.0.late = Some((by.into(), often as f32));

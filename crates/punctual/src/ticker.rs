@@ -148,6 +148,16 @@ impl Ticker {
     }
 
     /// Changes how late ticks treat missed slots, from now on.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use punctual::{MissedTickBehavior, Period, interval};
+    ///
+    /// let mut ticker = interval(Period::const_hz::<1_000>());
+    /// ticker.set_missed_tick_behavior(MissedTickBehavior::Burst);
+    /// assert_eq!(ticker.missed_tick_behavior(), MissedTickBehavior::Burst);
+    /// ```
     pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
         self.schedule.set_behavior(behavior.core());
     }
@@ -167,6 +177,17 @@ impl Ticker {
 
     /// Waits with another waiter, as [`waiter`](Self::waiter). Statistics are those of the new
     /// one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use punctual::{Period, Strategy, Waiter, interval};
+    ///
+    /// let mut ticker = interval(Period::const_hz::<1_000>());
+    /// ticker.set_waiter(Waiter::builder().strategy(Strategy::frugal()).build()?);
+    /// println!("{} naps", ticker.tick().outcome().naps());
+    /// # Ok::<(), punctual::Error>(())
+    /// ```
     pub fn set_waiter(&mut self, waiter: Waiter) {
         if self.begins_now && self.counts().ticks == 0 {
             self.anchor.instant = waiter.now();
@@ -196,6 +217,18 @@ impl Ticker {
 
     /// The tick for the next slot if that has passed, without waiting: for a loop that waits
     /// for [`next_at`](Self::next_at) with something else.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use punctual::{Period, interval};
+    ///
+    /// let mut ticker = interval(Period::const_hz::<1_000>());
+    /// assert_eq!(ticker.try_tick().map(|tick| tick.number()), Some(0)); // due at once
+    /// while ticker.try_tick().is_none() {
+    ///     std::thread::yield_now(); // or other work
+    /// }
+    /// ```
     #[inline]
     pub fn try_tick(&mut self) -> Option<Tick> {
         let (now, scheduled) = (self.waiter.now(), self.next_at());
@@ -243,6 +276,19 @@ impl Ticker {
 
     /// Starts anew: the next slot is `at`, and those after it lie periods after that. Due slots
     /// without a tick are missed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use punctual::{Period, interval};
+    ///
+    /// let mut ticker = interval(Period::const_hz::<1_000>());
+    /// let start = Instant::now() + Duration::from_millis(2);
+    /// ticker.reset_at(start);
+    /// assert_eq!(ticker.tick().scheduled(), start);
+    /// assert_eq!(ticker.period(), Period::const_hz::<1_000>());
+    /// ```
     pub fn reset_at(&mut self, at: Instant) {
         let now = self.waiter.now();
         reset_at(&mut self.schedule, &mut self.anchor, at, now);

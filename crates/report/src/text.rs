@@ -271,7 +271,9 @@ fn doubt(disturbance: &Disturbance) -> Option<String> {
         ),
     };
     let is_busy = disturbance.is_too_busy();
-    is_busy.then(|| format!("too busy to tell what is due to this system: {why} (see Warnings)"))
+    is_busy.then(|| {
+        format!("the computer was too busy to measure its system alone: {why} (see Warnings)")
+    })
 }
 
 /// A line of the head: a label, and its value or `unknown`.

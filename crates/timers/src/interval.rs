@@ -104,6 +104,17 @@ impl Interval {
     }
 
     /// Changes how late ticks treat missed slots, from now on.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use punctual::{MissedTickBehavior, Period};
+    /// use punctual_timers::time::interval;
+    ///
+    /// let mut interval = interval(Period::const_hz::<1_000>());
+    /// interval.set_missed_tick_behavior(MissedTickBehavior::Burst);
+    /// assert_eq!(interval.missed_tick_behavior(), MissedTickBehavior::Burst);
+    /// ```
     pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
         self.ticker.set_missed_tick_behavior(behavior);
     }
@@ -124,6 +135,21 @@ impl Interval {
     }
 
     /// As [`tick`](Self::tick), for futures that are written by hand.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::future::poll_fn;
+    /// use punctual::Period;
+    /// use punctual_timers::time::interval;
+    ///
+    /// # async fn task() {
+    /// let mut interval = interval(Period::const_hz::<1_000>());
+    /// let tick = poll_fn(|context| interval.poll_tick(context)).await;
+    /// assert_eq!(tick.number(), 0);
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(task());
+    /// ```
     pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Tick> {
         let late = ready!(Pin::new(&mut self.sleep).poll(context));
         let tick = self.ticker.serve(self.ticker.next_at() + late);
@@ -160,6 +186,20 @@ impl Interval {
     }
 
     /// Begins anew with a slot at `at`, as [`Ticker::reset_at`] does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use punctual::Period;
+    /// use punctual_timers::time::interval;
+    ///
+    /// let mut interval = interval(Period::const_hz::<1_000>());
+    /// let start = Instant::now() + Duration::from_millis(2);
+    /// interval.reset_at(start);
+    /// assert_eq!(interval.next_at(), start);
+    /// assert_eq!(interval.period(), Period::const_hz::<1_000>());
+    /// ```
     pub fn reset_at(&mut self, at: Instant) {
         self.ticker.reset_at(at);
         self.follow();

@@ -86,6 +86,16 @@ pub struct Key {
 
 impl Key {
     /// The key as a number, for programs in other languages.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use punctual_timers::{Key, Time, TimerQueue};
+    ///
+    /// let mut queue = TimerQueue::new();
+    /// let number: u64 = queue.insert(Time::from_ns(10), "late").to_bits();
+    /// assert_eq!(queue.cancel(Key::from_bits(number)), Some("late"));
+    /// ```
     pub const fn to_bits(self) -> u64 {
         (self.generation as u64) << 32 | self.slot as u64
     }
@@ -244,6 +254,18 @@ impl<T> TimerQueue<T> {
     }
 
     /// The value of a timer that waits.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use punctual_timers::{Time, TimerQueue};
+    ///
+    /// let mut queue = TimerQueue::new();
+    /// let key = queue.insert(Time::from_ns(10), 1);
+    /// *queue.get_mut(key).unwrap() += 1;
+    /// assert_eq!(queue.cancel(key), Some(2));
+    /// assert_eq!(queue.get_mut(key), None);
+    /// ```
     pub fn get_mut(&mut self, key: Key) -> Option<&mut T> {
         let slot = self.slots.get_mut(key.slot as usize)?;
         slot.value
@@ -329,6 +351,18 @@ impl<T> TimerQueue<T> {
     }
 
     /// Takes out all timers.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use punctual_timers::{Time, TimerQueue};
+    ///
+    /// let mut queue = TimerQueue::new();
+    /// queue.insert(Time::from_ns(10), ());
+    /// assert_eq!(queue.len(), 1);
+    /// queue.clear();
+    /// assert!(queue.is_empty() && queue.next_wake().is_none());
+    /// ```
     pub fn clear(&mut self) {
         for slot in 0..self.slots.len() as u32 {
             let generation = self.slots[slot as usize].generation;

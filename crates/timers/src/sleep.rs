@@ -195,6 +195,18 @@ impl Sleep {
     }
 
     /// Whether the deadline has passed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use punctual_timers::time::sleep_until;
+    ///
+    /// let deadline = Instant::now() + Duration::from_secs(60);
+    /// let sleep = sleep_until(deadline);
+    /// assert_eq!(sleep.deadline(), deadline);
+    /// assert!(!sleep.is_elapsed());
+    /// ```
     pub fn is_elapsed(&self) -> bool {
         #[cfg(feature = "tokio")]
         if let Some(paused) = &self.paused {

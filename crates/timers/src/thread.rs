@@ -152,6 +152,23 @@ impl Timers {
     ///
     /// The thread aims at the end of the tolerance less what it is usually late by,
     /// which it learns.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use std::time::{Duration, Instant};
+    /// use punctual_timers::Timers;
+    ///
+    /// let timers = Timers::spawn()?;
+    /// let (tell, told) = mpsc::channel();
+    /// let earliest = Instant::now() + Duration::from_millis(1);
+    /// let tolerance = Duration::from_millis(5);
+    /// timers.call_within(earliest, tolerance, move |late| tell.send(late).unwrap());
+    /// println!("{:?} later than the tolerance allows", told.recv().unwrap());
+    /// assert!(Instant::now() >= earliest);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn call_within(
         &self,
         earliest: Instant,
@@ -170,6 +187,31 @@ impl Timers {
     }
 
     /// Wakes `waker` at `deadline`, as [`call_at`](Self::call_at) calls.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::task::{Wake, Waker};
+    /// use std::thread::{self, Thread};
+    /// use std::time::{Duration, Instant};
+    /// use punctual_timers::Timers;
+    ///
+    /// struct Unpark(Thread);
+    /// impl Wake for Unpark {
+    ///     fn wake(self: Arc<Self>) {
+    ///         self.0.unpark();
+    ///     }
+    /// }
+    ///
+    /// let timers = Timers::spawn()?;
+    /// let deadline = Instant::now() + Duration::from_millis(1);
+    /// timers.wake_at(deadline, Waker::from(Arc::new(Unpark(thread::current()))));
+    /// while Instant::now() < deadline {
+    ///     thread::park();
+    /// }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn wake_at(&self, deadline: Instant, waker: Waker) -> Key {
         let at = self.0.shared.epoch.time(deadline);
         self.insert(at.into(), Task::Wake(waker))

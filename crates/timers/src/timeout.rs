@@ -59,7 +59,21 @@ pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::Int
 }
 
 pin_project! {
-    /// The future of [`timeout`] and [`timeout_at`]: what another is ready with, or [`Elapsed`].
+    /// The future of [`timeout`] and [`timeout_at`]: the output of the inner future, or [`Elapsed`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::future::Ready;
+    /// use std::time::Duration;
+    /// use punctual_timers::{Timeout, time::timeout};
+    ///
+    /// # async fn task() {
+    /// let answer: Timeout<Ready<u32>> = timeout(Duration::from_secs(1), std::future::ready(42));
+    /// assert_eq!(answer.await, Ok(42));
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(task());
+    /// ```
     #[derive(Debug)]
     #[must_use = "nothing is awaited until this is"]
     pub struct Timeout<F> {

@@ -104,6 +104,18 @@ impl Grid {
     }
 
     /// The same instants for a queue whose epoch is `later`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use punctual_timers::{Grid, Time, Window};
+    ///
+    /// let (grid, later) = (Grid::new(Duration::from_secs(1), 7), Duration::from_millis(300));
+    /// let first = grid.last_in(Window::new(Time::from_ns(0), Time::from_ns(2_000_000_000))).unwrap();
+    /// let window = Window::from(Time::from_ns(first.as_ns() - 300_000_000));
+    /// assert_eq!(grid.seen_from(later).last_in(window), Some(window.latest()));
+    /// ```
     #[must_use]
     pub fn seen_from(self, later: Duration) -> Self {
         let period = u128::from(self.period_ns);

@@ -102,6 +102,17 @@ impl VirtualClock {
 
     /// Sleeps until `deadline` as [`sleep`](Self::sleep) does; returns at once where that has
     /// passed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// let clock = punctual_virtual::Computer::named("linux")?.clock();
+    /// let deadline = clock.now() + Duration::from_millis(5);
+    /// clock.sleep_until(deadline);
+    /// assert!(clock.now() >= deadline);
+    /// # Ok::<(), punctual_virtual::Error>(())
+    /// ```
     pub fn sleep_until(&self, deadline: Instant) {
         let left = deadline.saturating_duration_since(self.now());
         if !left.is_zero() {

@@ -49,6 +49,23 @@ impl Computer {
     ///
     /// # Errors
     /// As [`named`](Self::named).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use punctual_virtual::Computer;
+    ///
+    /// let slept = |seed| {
+    ///     let clock = Computer::seeded("windows-11", seed)?.clock();
+    ///     let start = clock.now();
+    ///     clock.sleep(Duration::from_millis(1));
+    ///     Ok::<_, punctual_virtual::Error>(clock.now() - start)
+    /// };
+    /// assert_eq!(slept(7)?, slept(7)?); // the same in each run
+    /// assert_ne!(slept(7)?, slept(8)?);
+    /// # Ok::<(), punctual_virtual::Error>(())
+    /// ```
     pub fn seeded(model: &str, seed: u64) -> Result<Self, Error> {
         let model = Model::parse(model).map_err(Error)?;
         Turns::begin(Hosted::new(model, seed)).map(|turns| Self { turns })
@@ -61,6 +78,21 @@ impl Computer {
 
     /// Starts so many processes of which each wants a CPU for ever, at normal priority:
     /// what else runs on a busy computer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use punctual_virtual::Computer;
+    ///
+    /// let computer = Computer::named("linux,cpus=1")?;
+    /// computer.busy_with(2);
+    /// let clock = computer.clock();
+    /// let start = clock.now();
+    /// clock.work(Duration::from_millis(100)); // has about a third of the CPU
+    /// assert!(clock.now() - start > Duration::from_millis(200));
+    /// # Ok::<(), punctual_virtual::Error>(())
+    /// ```
     pub fn busy_with(&self, processes: usize) {
         self.turns.hosted(|hosted| {
             for _ in 0..processes {

@@ -134,14 +134,14 @@ fn answer(lines: &[Line], told: &[Prediction]) -> String {
     if let Ok(bursts) = bursts_of_the_test() {
         let cpus = bursts.cpus();
         text += &filled(&format!(
-            " While the two processes of the article's test run, zeroing keeps {cpus:.1} CPUs busy (the article: {{test.cpus}})."
+            " In the article's test of two processes, zeroing keeps {cpus:.1} CPUs busy (the article: {{test.cpus}})."
         ));
     }
     let mut told = lines.iter().zip(told);
     let all = told.find(|(line, _)| line.what == ALL);
     if let Some((line, told)) = all {
         text += &format!(
-            " With {} threads that take more at a time under a {} it would zero {} times as much per second of CPU time.",
+            " With {} threads that take more pages at a time, under a {}, Windows 10 would zero {} times as much per second of CPU time.",
             line.setting.workers,
             line.setting.lock,
             number(told.central.gb_per_cpu_s() / first.gb_per_cpu_s()),
@@ -154,8 +154,8 @@ fn answer(lines: &[Line], told: &[Prediction]) -> String {
 pub fn text(lines: &[Line], told: &[Prediction]) -> String {
     let title = filled(
         "\
-The page-zeroing article's worst case and what would have helped, simulated: {test.zeroed_gib} GiB in pages of 4 KiB, as \
-Windows 10 zeroed them on 96 CPUs. GB: 1e9 bytes.",
+The systems of the page-zeroing article, and changes that would have helped Windows 10, simulated: each zeroes \
+{test.zeroed_gib} GiB in pages of 4 KiB. GB: 1e9 bytes.",
     );
     let head = [
         "",
@@ -209,7 +209,7 @@ Windows 10 zeroed them on 96 CPUs. GB: 1e9 bytes.",
     let pages = told.iter().map(|told| told.central.simulated_pages);
     let (least, most) = (pages.clone().min(), pages.max());
     text += &prose::paragraph(&format!(
-        "Of the {} pages of each line, {} to {} were simulated; the others are counted up from these.",
+        "Of the {} pages of each line, {} to {} were simulated, and the others extrapolated.",
         told[0].central.pages,
         least.unwrap_or_default(),
         most.unwrap_or_default(),
@@ -219,11 +219,14 @@ Windows 10 zeroed them on 96 CPUs. GB: 1e9 bytes.",
             let (what, threads) = (line.what, line.setting.workers);
             let states = states_in_words(states);
             text += &prose::paragraph(&format!(
-                "{what}, {threads} threads: {states}, by whether all begin at once or one after another."
+                "{what}, {threads} threads, two stable rates: {states}."
             ));
         }
     }
-    text + &prose::paragraph(NOT_VALIDATED)
+    let is_marked = lines
+        .iter()
+        .any(|line| !line.machine.not_validated(&line.setting).is_empty());
+    text + &prose::when(is_marked, || prose::paragraph(NOT_VALIDATED))
 }
 
 fn seen() -> Vec<String> {
@@ -250,33 +253,34 @@ fn conclusions(first: &PoolResult) -> String {
     let besides = windows_10.bookkeeping();
     let paragraphs = [
         format!(
-            "published: what follows from the article's {} GiB in {} s of CPU time. us/page: CPU time of all threads \
-             together. between: GB/CPU-s over what is not known of the computer, one thing at a time; of the systems \
-             that were seen, half of the threads may have been at work. gain: GB/CPU-s over that of Windows 10. all of \
-             them: four threads, takes that grow, a mutex that spins up to 5 us, then sleeps.",
+            "published: from the article's {} GiB in {} s of CPU time. batch: the pages of a take; n is the number of threads, \
+             half is half of the pages left. us/page: CPU time of all threads together. \
+             between: the range of GB/CPU-s, with each unknown figure of the computer varied in turn; for the three \
+             systems, also with half of their threads. gain: GB/CPU-s as a multiple of that of Windows 10. all of \
+             them: four threads, takes that grow, and a mutex that spins for up to 5 us before it sleeps.",
             FIGURES.test.zeroed_gib, FIGURES.test.cpu_s,
         ),
         format!(
-            "*: in its first case, where there was less to do at a time. Windows 11 waited about {} % of its CPU time \
-             there. That Server 2022 has 39 threads is a guess.",
+            "*: measured in the article's first trace, which had less to zero at a time. On Windows 11 the article \
+             measured about {} % of waiting. The 39 threads of Server 2022 are a guess.",
             FIGURES.windows_11_waiting_percent,
         ),
         format!(
-            "Windows 10 and Server 2022, and with them the gains, have {} us of work a page besides zeroing and the \
-             lock ({} to {}): fitted with this simulator to the article's first trace. Windows 11 has none, as \
-             otherwise it would hardly wait.",
+            "Besides zeroing and the lock, the models of Windows 10 and Server 2022 spend {} us on each page \
+             ({} to {}). That was fitted to the article's first trace, and the gains depend on it. The model of \
+             Windows 11 has no such work, because with it Windows 11 would hardly wait.",
             besides.value / 1e3,
             besides.low / 1e3,
             besides.high / 1e3,
         ),
         format!(
-            "Windows 10 takes {}x the CPU time of zeroing at {} us/MiB, as one thread did in 2014 (the article: up to \
-             150x), and {}x that of the same pool without waiting (its later version: about 24x).",
+            "Windows 10 takes {}x the CPU time of one thread in 2014, which zeroed 1 MiB in {} us (the article: up to \
+             150x). It takes {}x the CPU time of the same pool without waiting (a later edition: about 24x).",
             number(serial),
             FIGURES.hidden_costs.of(CostItem::Zeroing).us,
             number(without),
         ),
-        "What of each computer is measured, guessed or fitted: --list.".to_owned(),
+        "--list says which figures of each computer are measured, guessed or fitted.".to_owned(),
     ];
     paragraphs
         .iter()

@@ -153,8 +153,8 @@ impl Load {
                 let faults = trace.faults_s / trace.s;
                 let zeroing = faults * per_fault();
                 format!(
-                    "Page faults of one thread took {:.1} % of a CPU, so that zeroing was expected to take {:.1} %, and \
-                     with what all processes free twice that: {:.2} CPUs (the article: 0.28). The article saw {:.1} CPUs.",
+                    "Page faults of one thread took {:.1} % of a CPU, so zeroing was expected to take {:.1} %. All \
+                     processes free twice as much: {:.2} CPUs (the article: 0.28). The article measured {:.1} CPUs.",
                     100.0 * faults,
                     100.0 * zeroing,
                     2.0 * zeroing,
@@ -163,7 +163,7 @@ impl Load {
             }
             (_, Some(gb_per_s)) => {
                 let seen = match self.name {
-                    "zeropage-test" => filled(" The article saw {test.cpus}."),
+                    "zeropage-test" => filled(" The article measured {test.cpus}."),
                     _ => String::new(),
                 };
                 format!(

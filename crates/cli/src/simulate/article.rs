@@ -83,7 +83,7 @@ fn tell(article: &'static Article) -> Result<Vec<Told>> {
     told.collect()
 }
 
-/// How much of the article comes out, and what it is about.
+/// How many figures of the article the models reproduce, and its subject.
 fn answer(article: &Article, told: &[Told]) -> String {
     let of = |found: &[Found]| {
         let is_so = |told: &&Told| found.contains(&told.verdict);
@@ -92,18 +92,18 @@ fn answer(article: &Article, told: &[Told]) -> String {
     let agree = of(&[Found::Agrees]);
     let differ = of(&[Found::Otherwise, Found::Differs]);
     let mut text = format!(
-        "{} of {} of {} come out as it states them.",
+        "The models reproduce {} of {} of {}.",
         agree.len(),
         prose::counted((agree.len() + differ.len()) as u64, "figure"),
         article.title,
     );
     for told in &differ {
-        text += &format!(" \"{}\" differs. {}", told.claim.says, told.claim.why);
+        text += &format!(" One differs, \"{}\". {}", told.claim.says, told.claim.why);
     }
     let rest = [
-        (of(&[Found::Shown]), "shown on a model without a figure"),
-        (of(&[Found::Here]), "measured on your computer"),
-        (of(&[Found::ByHand]), "for a computer with Windows"),
+        (of(&[Found::Shown]), "without a figure (a model shows it)"),
+        (of(&[Found::Here]), "to measure on your computer"),
+        (of(&[Found::ByHand]), "to check on a Windows computer"),
     ];
     let rest = rest.iter().filter(|(told, _)| !told.is_empty());
     let rest: Vec<_> = rest
@@ -123,7 +123,7 @@ fn table(told: &[Told]) -> String {
     let section = Table::new("", &told)
         .column("the article says", |told| told.claim.says)
         .column("its figure", |told| told.claim.figure)
-        .column("comes out", |told| articles::brief(&told.got))
+        .column("punctual's figure", |told| articles::brief(&told.got))
         .column("", |told| match told.verdict {
             Found::Agrees => "",
             other => other.word(),
@@ -146,7 +146,7 @@ fn details(told: &[Told]) -> String {
         text += &prose::indented(&lead, claim.says);
         let indent = " ".repeat(lead.len());
         if !claim.figure.is_empty() {
-            let figures = format!("The article: {}. Comes out: {got}.", claim.figure);
+            let figures = format!("The article: {}. Punctual: {got}.", claim.figure);
             text += &prose::indented(&indent, &figures);
         }
         if !claim.why.is_empty() {
@@ -160,7 +160,7 @@ fn details(told: &[Told]) -> String {
 /// The claims as a Markdown table.
 fn markdown(told: &[Told]) -> String {
     let mut text =
-        "| the article says | its figure | comes out | | command |\n|---|---|---|---|---|\n"
+        "| the article says | its figure | punctual's figure | | command |\n|---|---|---|---|---|\n"
             .to_owned();
     for Told {
         claim,

@@ -72,7 +72,7 @@ fn a_crowd_is_compared_and_named_in_the_answer_and_in_the_run() {
     let text = "bench --crowd 3,same --rate 500 --on linux-6.18,cpus=2 --quick --json run.json";
     let text = printed(&run(directory.path(), text));
     assert!(
-        text.contains("For 3 threads that wait at 500 Hz for the same instants"),
+        text.contains("With 3 threads that wait at 500 Hz for the same instants"),
         "{text}"
     );
     assert!(text.contains("3 x 500 Hz, same instants"), "{text}");

@@ -84,7 +84,7 @@ fn what_cannot_be_told_is_said_and_is_the_exit_code() {
     let output = run(folder.path(), "identify few.csv");
     assert_eq!(output.status.code(), Some(3));
     assert!(
-        words(&stdout(&output)).contains("it takes 40 to tell a rule"),
+        words(&stdout(&output)).contains("1 of the 40 waits that are needed are in the log"),
         "{}",
         stdout(&output)
     );

@@ -95,7 +95,7 @@ fn a_file_runs_on_its_models_and_is_reported() {
         "400 ms of virtual time in 2 phases, seed 1",
         "thread A\n",
         "fake-5ms",
-        "What is expected: 4 of 4 hold",
+        "Figures of the sources: 4 of 4 agree",
     ] {
         assert!(text.contains(says), "{says} in {text}");
     }
@@ -146,8 +146,8 @@ fn on_a_model_of_others_the_figures_are_compared_and_nothing_fails() {
     let answer = own.split_once("\n\n").unwrap().1.replace('\n', " ");
     assert!(
         answer.starts_with(
-            "A sleep took 1.999 ms (B asks for 2 ms) to 15.625 ms (nobody asks) in the median. \
-             \"The lowest request rules, for everybody\": all 5 figures that its sources state hold."
+            "The median sleep ranged from 1.999 ms (phase \"B asks for 2 ms\") to 15.625 ms (phase \"nobody asks\"). \
+             Shown: \"The lowest request rules, for everybody\". It agrees with all 5 figures of its sources."
         ),
         "{own}"
     );
@@ -157,14 +157,14 @@ fn on_a_model_of_others_the_figures_are_compared_and_nothing_fails() {
     assert!(!answer.contains("The lowest request rules"), "{text}");
     assert!(
         answer.contains(
-            "so many come out the same: 2 of 5 on windows-10-2004. One that differs: A, B asks for 2 ms, \
-             wakes per s: 500 +- 5 /s stated, 62.5 /s came out."
+            "Its sources are about other models; of their figures, 2 of 5 agree. One that differs: wakes per s of A in \
+             \"B asks for 2 ms\": 500 +- 5 /s stated, 62.5 /s simulated."
         ),
         "{text}"
     );
     let full = simulate_well(directory, &format!("{other} --full"));
     assert!(
-        full.contains("What is expected of other models: 2 of 5 come out the same here"),
+        full.contains("Figures that the sources state for other models: 2 of 5 agree here"),
         "{full}"
     );
     let run = schema::read_file(directory.join("run.json"));
@@ -173,8 +173,8 @@ fn on_a_model_of_others_the_figures_are_compared_and_nothing_fails() {
     let both = simulate_well(directory, &format!("{other} --on windows-10-1909"));
     let answer = both.replace('\n', " ");
     for words in [
-        "all 5 figures that its sources state hold.",
-        "the same: 2 of 5 on windows-10-2004.",
+        "It agrees with all 5 figures of its sources.",
+        "of their figures, 2 of 5 agree.",
     ] {
         assert!(answer.contains(words), "{both}");
     }
@@ -251,7 +251,7 @@ fn a_trace_is_written_of_one_model() {
 #[test]
 fn what_makes_no_sense_is_refused_in_one_line() {
     for (arguments, says) in [
-        ("", "required"),
+        ("", "needs <NAME|FILE>"),
         ("lowest-request-losses", "lowest-request-wins"),
         ("missing.toml", "cannot read missing.toml"),
         (".", "`.` is a directory"),

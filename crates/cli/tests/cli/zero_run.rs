@@ -40,7 +40,10 @@ fn every_lock_and_batch_measures_a_whole_pool() {
     // A counter remembers nothing, which three of these have to.
     assert_eq!(run.results.len(), 6 * 10 - 3);
     for batch in ["factoring", "trapezoid", "growing"] {
-        assert!(said.contains(&format!("batch {batch} remembers")), "{said}");
+        assert!(
+            said.contains(&format!("batch {batch} needs a lock")),
+            "{said}"
+        );
         let warned = |w: &punctual_record::Warning| w.what.contains(batch);
         assert!(run.warnings.iter().any(warned), "{batch}");
     }

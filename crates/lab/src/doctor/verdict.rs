@@ -21,7 +21,7 @@ pub enum Tolerance {
     WakeCost(Late),
     /// Half of the timer interval: the rule counts in whole ones.
     HalfATick(Nanos),
-    /// Nothing: both are of one model.
+    /// Nothing but the differences between rounds: both are of one model.
     Exact,
 }
 
@@ -50,6 +50,10 @@ const LONGEST_WAKE: Nanos = Nanos::from_ms(1);
 
 /// A wake cost whose p90 is so many times its median is no measure of anything.
 const RESTLESS: i64 = 10;
+
+/// On a model, a median can differ from the prediction by this part of it by chance. The rounds of
+/// one model differ by less than 5 %, except where windows have a random length.
+const CHANCE: i64 = 20;
 
 impl Tolerance {
     /// In nanoseconds; `None` if it was measured too seldom.
@@ -133,6 +137,14 @@ fn judge_quiet(evidence: Evidence<'_>) -> (Verdict, Ground) {
     let (verdict, doubt) = match evidence.rounds {
         _ if apart_ns.abs() <= allowed_ns => (Verdict::Agrees, None),
         None => (Verdict::Inconclusive, Some(Doubt::RoundsUnknown)),
+        // Of one model both, they differ by chance where the rounds do, if by little.
+        Some(rounds)
+            if reaches(rounds)
+                && matches!(tolerance, Tolerance::Exact)
+                && apart_ns.abs() <= predicted.abs() / CHANCE =>
+        {
+            (Verdict::Agrees, None)
+        }
         Some(rounds) if reaches(rounds) => (Verdict::Inconclusive, Some(Doubt::RoundsDiffer)),
         Some(_) if apart_ns < 0 && may_be_sooner => (Verdict::Sooner, None),
         Some(_) => (Verdict::Disagrees, None),
@@ -247,6 +259,20 @@ mod tests {
         let tolerance = Tolerance::WakeCost(late(30_000, 400, 10));
         let got = verdict(&measured, 2_000_000, tolerance, [50_000.0; 6]);
         assert_eq!(got, Verdict::Disagrees);
+    }
+
+    #[test]
+    fn on_a_model_a_difference_within_the_rounds_is_agreement() {
+        let measured = |median| late(median, 401, 1);
+        let rounds = [500e3, 499e3, 501e3, 500e3, 502e3, 498e3];
+        let got = verdict(&measured(500_000), 500_900, Tolerance::Exact, rounds);
+        assert_eq!(got, Verdict::Agrees);
+        let got = verdict(&measured(500_000), 510_000, Tolerance::Exact, rounds);
+        assert_eq!(got, Verdict::Disagrees);
+        // That rounds hold a prediction that is far away tells nothing.
+        let wide = [100e3, 200e3, 500e3, 500e3, 900e3, 950e3];
+        let got = verdict(&measured(500_000), 800_000, Tolerance::Exact, wide);
+        assert_eq!(got, Verdict::Inconclusive);
     }
 
     #[test]

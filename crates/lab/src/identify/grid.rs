@@ -34,7 +34,7 @@ pub(super) fn identify(waits: &Waits) -> Option<Identity> {
     late.sort_unstable();
     let high = *late.get(late.len() * 95 / 100)?;
     let agreement = format!(
-        "The ends of all waits lie on a grid of {}: {:.0} % of the agreement that a perfect one has.",
+        "All waits end on a grid of {} ({:.0} % of a perfect fit).",
         Nanos::new(tick),
         agreement(&ends, tick as f64) * 100.0
     );
@@ -48,7 +48,7 @@ pub(super) fn identify(waits: &Waits) -> Option<Identity> {
         return Some(Identity {
             evidence: vec![
                 agreement,
-                "No wait is late by more than waking up takes: ticks, or deadlines at a rate of the program's own, make both.".to_owned(),
+                "No wait is later than waking up takes. Ticks and deadlines at a rate of the program's own both look like this.".to_owned(),
             ],
             further: super::OTHER_LENGTHS.to_owned(),
             candidates: vec![candidate(tick)],
@@ -71,7 +71,7 @@ pub(super) fn identify(waits: &Waits) -> Option<Identity> {
             evidence: vec![
                 agreement,
                 format!(
-                    "A grid of {other} would end the same waits there: none is later than {shown}."
+                    "A grid of {other} would end these waits at the same times: none is later than {shown}."
                 ),
             ],
             further: super::OTHER_LENGTHS.to_owned(),
@@ -84,11 +84,13 @@ pub(super) fn identify(waits: &Waits) -> Option<Identity> {
         .find(|finer| finer < &tick && tick.is_multiple_of(*finer));
     let not_finer = match next {
         Some(finer) => format!(
-            "Not ticks of {}: a wait is up to {shown} late, which is more than such a tick.",
+            "Ticks of {} do not fit: waits are up to {shown} late, which is more than such a tick.",
             Nanos::new(finer)
         ),
         None => {
-            format!("No other tick that systems have divides it; a wait is up to {shown} late.")
+            format!(
+                "No shorter tick of a known system divides this grid; waits are up to {shown} late."
+            )
         }
     };
     Some(Identity {

@@ -79,7 +79,7 @@ pub fn identify(waits: &Waits) -> Identity {
     if waits.got_ns.len() < FEWEST {
         return cannot_tell(
             format!(
-                "The log has {} waits, and it takes {FEWEST} to tell a rule.",
+                "{} of the {FEWEST} waits that are needed are in the log.",
                 waits.got_ns.len()
             ),
             "A longer log would decide.",
@@ -137,12 +137,16 @@ fn by_likelihood(waits: &Waits) -> Identity {
         _ => near(best, fit),
     }];
     evidence.extend(rival.map(|(rival, other)| match told_apart {
-        true => format!("Not {}: {}.", rival.rule, would_be(&observed, fit, other)),
+        true => format!(
+            "{} does not fit: {}.",
+            capital(&rival.rule),
+            would_be(&observed, fit, other)
+        ),
         false => format!("{} fits about as well.", capital(&rival.rule)),
     }));
     if outcome == IdentityOutcome::CannotTell && told_apart {
         evidence.push(
-            "That is not enough: a constant delay, or other load, could make the same.".to_owned(),
+            "This is no proof: a constant delay or other load can have the same effect.".to_owned(),
         );
     }
     Identity {
@@ -179,7 +183,7 @@ fn is_evidence(candidate: &Candidate, fit: &Fit, misfit: f64) -> bool {
 }
 
 /// The data that would tell more.
-const OTHER_LENGTHS: &str = "Waits of several lengths, such as 1, 3 and 10 ms, or the time at which each ended, would tell rules apart.";
+const OTHER_LENGTHS: &str = "Log waits of several lengths, such as 1, 3 and 10 ms, or the time at which each ended; that distinguishes the rules.";
 
 fn cannot_tell(why: String, further: &str) -> Identity {
     Identity {
@@ -221,11 +225,11 @@ fn capital(text: &str) -> String {
     })
 }
 
-/// `97 % lie within 0.1 ms of what it predicts`.
+/// `97 % end within 0.1 ms of the prediction`.
 fn near(candidate: &Candidate, fit: &Fit) -> String {
     let share = fit.very_near * 100.0;
     format!(
-        "{share:.0} % lie within {} of what {} predicts, with {} for waking up.",
+        "{share:.0} % end within {} of the prediction for {}, plus {} for waking up.",
         Nanos::new(likelihood::NEAR_NS.unsigned_abs()),
         candidate.rule,
         Nanos::from_us((fit.wake_ns.max(0.0) / 1e3).round() as u64)
@@ -237,7 +241,7 @@ fn none_reaches(observed: &Observed) -> String {
     late.sort_unstable();
     let rank = |of: usize| Nanos::new(late[(late.len() - 1) * of / 100].max(0) as u64);
     format!(
-        "No rule predicts lateness from {} to {} as these waits have it, from the 10th to the 90th percentile.",
+        "No rule predicts lateness from {} to {}, the 10th and 90th percentiles of these waits.",
         rank(10),
         rank(90)
     )
@@ -259,9 +263,9 @@ fn would_be(observed: &Observed, best: &Fit, other: &Fit) -> String {
     };
     let (other, best) = (of(other), of(best));
     match other.as_ns().abs_diff(best.as_ns()) < 50_000 {
-        true => "it would spread them otherwise, or few computers have it".to_owned(),
+        true => "it would spread the waits differently, or few computers have it".to_owned(),
         false => format!(
-            "a wait of {} would take {other} in the median and not {best}",
+            "a wait of {} would take {other} in the median, instead of {best}",
             Nanos::new(asked)
         ),
     }

@@ -69,7 +69,7 @@ pub(super) fn identify(waits: &Waits) -> Option<Identity> {
                 sorted.len()
             ),
             format!(
-                "They ended on a grid of {period_shown}: {:.0} % of the agreement that a perfect one has.",
+                "They ended on a grid of {period_shown} ({:.0} % of a perfect fit).",
                 agree(period) * 100.0
             ),
             "The other waits were late by what waking up costs.".to_owned(),

@@ -105,6 +105,14 @@ fn too_few(thread: &str, wakes: &[Wake], is_cut: bool) -> String {
     }
 }
 
+/// `a, b and c` of `a, b, c`.
+fn listed(names: &str) -> String {
+    match names.rsplit_once(", ") {
+        Some((first, last)) => format!("{first} and {last}"),
+        None => names.to_owned(),
+    }
+}
+
 /// The machine of a Run of several models: where they differ, each.
 pub(super) fn machine_facts(models: &[Model]) -> MachineFacts {
     let all: Vec<MachineFacts> = models.iter().map(model_facts).collect();
@@ -122,7 +130,7 @@ pub(super) fn machine_facts(models: &[Model]) -> MachineFacts {
         values.join(between)
     };
     MachineFacts {
-        name: joined(|facts| &facts.name, " and "),
+        name: listed(&joined(|facts| &facts.name, ", ")),
         os: joined(|facts| &facts.os, " and "),
         timer_rule: joined(|facts| &facts.timer_rule, " | "),
         clock: joined(|facts| &facts.clock, " | "),

@@ -95,6 +95,15 @@ fn ground(judgement: &Judgement) -> String {
         }
         Ground::Compared {
             apart_ns,
+            allowance: Allowance::Nothing,
+            doubt: None,
+            ..
+        } if judgement.verdict == Verdict::Agrees => format!(
+            "the median differs by {} from the prediction, as the medians of the rounds do",
+            Nanos::new(apart_ns.unsigned_abs())
+        ),
+        Ground::Compared {
+            apart_ns,
             allowed_ns,
             allowance,
             doubt,

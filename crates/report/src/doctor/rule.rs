@@ -16,9 +16,9 @@ pub(super) fn rule(situation: &Situation) -> String {
             "Wine {version}: the calls are those of Windows, the timers those of the system underneath. Nothing here \
              is said of Windows' own rule."
         ),
-        System::MacOs => "macOS: a timer is late by a share of its length, up to a cap, when nothing else interrupts \
-                          its CPU before. Both follow from the latency tier of the thread: 25 % and 5 ms in an \
-                          ordinary one (tier 1), nothing under the time-constraint policy."
+        System::MacOs => "macOS: a timer is late by a share of its length, up to a cap, or less if something else \
+                          interrupts its CPU. The latency tier of the thread decides both: 25 % and 5 ms in an \
+                          ordinary one (tier 1), 0 under the time-constraint policy."
             .to_owned(),
         System::Other(name) => format!("{name}: punctual knows no timer rule of this system."),
         System::Unknown => "The system is not known.".to_owned(),
@@ -83,8 +83,8 @@ pub fn timer_rule(system: &System, host: &HostFacts) -> String {
 fn linux(situation: &Situation) -> String {
     if situation.is_real_time() {
         return format!(
-            "Linux, {}: timers have no slack under a real-time policy and go off at their deadline. Waking up comes \
-             on top.",
+            "Linux, {}: timers have no slack under a real-time policy and fire at their deadline. The time to \
+             wake up is added.",
             situation.scheduling.as_deref().unwrap_or_default()
         );
     }
@@ -93,19 +93,18 @@ fn linux(situation: &Situation) -> String {
         None => "the timer slack of the thread".to_owned(),
     };
     format!(
-        "Linux: a sleep ends between its deadline and {slack}, later: at the end of that when nothing else interrupts \
-         its CPU before. timerfd has no slack. Waking up comes on top."
+        "Linux: a sleep ends after its deadline by {slack}, or sooner if something else interrupts its CPU. timerfd has no \
+         slack. The time to wake up is added."
     )
 }
 
 fn windows(situation: &Situation) -> String {
     let Some(interval) = situation.interval else {
-        return "Windows: a sleep ends at a clock interrupt after its length has passed. How far apart they are was \
-                not told."
+        return "Windows: a sleep ends at the first clock interrupt after its length. Their interval is not known."
             .to_owned();
     };
     let mut text = format!(
-        "Windows: a sleep ends at a clock interrupt after its length has passed. They are {} apart",
+        "Windows: a sleep ends at the first clock interrupt after its length. These are {} apart",
         interval.current
     );
     // A clock rounds what this process asks for down by less than that.

@@ -534,17 +534,12 @@ pub(crate) fn growth(group: &[Row<'_, Gap>]) -> Option<String> {
     };
     let [short, long] = [short, long].map(units::nominal);
     let times = if first > 0.0 && last > 0.0 {
-        format!(", {} times as much", units::ratio(last / first))
+        format!(": {} times as much", units::ratio(last / first))
     } else {
         String::new()
     };
     let [first, last] = [first, last].map(units::duration);
-    let mean = if is_median && last_is_median {
-        ""
-    } else {
-        " (the mean where fewer than 20 samples allow no median)"
-    };
     Some(format!(
-        "from {short} to {long} asleep the {what} latency goes from {first} to {last}{times}{mean}."
+        "the {what} latency is {first} after {short} asleep and {last} after {long}{times}."
     ))
 }

@@ -499,13 +499,13 @@ pub(crate) fn expectations(all: &[Expectation]) -> Option<Section> {
     let hold = |of: &[&Expectation]| of.iter().filter(|e| e.holds).count();
     let hold_of = |of: &[&Expectation]| format!("{} of {}", hold(of), of.len());
     let title = match (stated.is_empty(), compared.is_empty()) {
-        (_, true) => format!("What is expected: {} hold", hold_of(&stated)),
+        (_, true) => format!("Figures of the sources: {} agree", hold_of(&stated)),
         (true, _) => format!(
-            "What is expected of other models: {} come out the same here",
+            "Figures that the sources state for other models: {} agree here",
             hold_of(&compared)
         ),
         _ => format!(
-            "What is expected: {} hold; on models of which it is not stated, {} come out the same",
+            "Figures of the sources: {} agree; on models that the sources do not cover, {} agree",
             hold_of(&stated),
             hold_of(&compared)
         ),

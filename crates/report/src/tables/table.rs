@@ -48,7 +48,7 @@ pub struct Why(pub u8, pub &'static str);
 
 impl Why {
     /// A percentile that fewer than ten samples lie above.
-    pub const FEW_SAMPLES: Self = Self(0, "a percentile with fewer than ten samples above it");
+    pub const FEW_SAMPLES: Self = Self(0, "too few samples for this percentile");
     /// CPU time, or what is computed from it, where the OS gives none.
     pub const NO_CPU_TIME: Self = Self(1, "no CPU time is known");
     /// How busy the CPU was, where the OS does not tell or the thread was not
@@ -110,6 +110,16 @@ const BEST: [&str; 4] = ["least", "most", "lowest", "cheapest"];
 pub fn is_best(cell: &str) -> bool {
     let mark = cell.split(' ').next();
     mark.is_some_and(|mark| BEST.contains(&mark))
+}
+
+/// Whether a text has this word, or words, between blanks or punctuation.
+pub(crate) fn has_word(text: &str, word: &str) -> bool {
+    let is_within = |c: char| c.is_alphanumeric() || c == '-';
+    text.match_indices(word).any(|(at, found)| {
+        let before = text[..at].chars().next_back();
+        let behind = text[at + found.len()..].chars().next();
+        !before.is_some_and(is_within) && !behind.is_some_and(is_within)
+    })
 }
 
 /// The content of a column in one row.
@@ -240,6 +250,7 @@ pub struct Table<'a, R> {
     groups: Vec<String>,
     layout: Layout,
     captions: Vec<String>,
+    marks: Vec<(&'static str, &'static str)>,
     ending: String,
 }
 
@@ -253,6 +264,7 @@ impl<'a, R> Table<'a, R> {
             groups: vec![],
             layout: Layout::default(),
             captions: vec![],
+            marks: vec![],
             ending: String::new(),
         }
     }
@@ -394,6 +406,30 @@ impl<'a, R> Table<'a, R> {
         self
     }
 
+    /// Explains a mark or a name below the table, if a cell has it.
+    pub fn mark_in_words(mut self, mark: &'static str, words: &'static str) -> Self {
+        self.marks.push((mark, words));
+        self
+    }
+
+    /// The marks that have an explanation.
+    pub(crate) fn marks(&self) -> &[(&'static str, &'static str)] {
+        &self.marks
+    }
+
+    /// Leaves out each column, except the first, that is blank in all rows.
+    pub fn known(mut self) -> Self {
+        let is_known = |column: &Column<'a, R>| {
+            let mut rows = self.rows.iter();
+            rows.any(|row| (column.cell)(row).text.is_ok())
+        };
+        let first = self.columns.first().map(|column| column.head.clone());
+        let is_first = |column: &Column<'a, R>| Some(&column.head) == first.as_ref();
+        self.columns
+            .retain(|column| is_first(column) || is_known(column));
+        self
+    }
+
     /// Words to end the first paragraph with, behind those of the columns.
     pub fn ending(mut self, words: impl Into<String>) -> Self {
         self.ending = words.into();
@@ -439,7 +475,10 @@ impl<'a, R> Table<'a, R> {
             let cells = columns.map(|c| (c.cell)(row).written(c.blank, &mut marks));
             cells.collect()
         };
-        let rows = self.rows.iter().map(&mut row).collect();
+        let rows: Vec<Vec<String>> = self.rows.iter().map(&mut row).collect();
+        let has = |mark| rows.iter().flatten().any(|cell| has_word(cell, mark));
+        let explained = self.marks.iter().filter(|(mark, _)| has(*mark));
+        let explained: Vec<String> = explained.map(|(_, words)| (*words).to_owned()).collect();
         let groups = self.groups.iter().cloned();
         let each = self.columns.len().saturating_sub(1) / self.groups.len().max(1);
         Cells {
@@ -447,7 +486,7 @@ impl<'a, R> Table<'a, R> {
             groups: groups.map(|name| (name, each)).collect(),
             head: self.columns.iter().map(|c| c.head.clone()).collect(),
             rows,
-            words: [self.words(), marks.in_words()].concat(),
+            words: [self.words(), explained, marks.in_words()].concat(),
         }
     }
 
@@ -517,6 +556,29 @@ mod tests {
             !unknown.contains("known") && !unknown.contains("A note"),
             "{unknown}"
         );
+    }
+
+    #[test]
+    fn a_mark_is_explained_only_where_a_cell_has_it() {
+        let words = |rows: &[&'static str]| {
+            Table::new("Rows", rows)
+                .column("row", |row| *row)
+                .mark_in_words("alike", "alike: the same.")
+                .cells()
+                .words
+        };
+        assert_eq!(words(&["alike 5 us"]), ["alike: the same."]);
+        assert!(words(&["5 us", "alike-ish", "unalike"]).is_empty());
+    }
+
+    #[test]
+    fn a_column_that_is_blank_everywhere_is_left_out_except_the_first() {
+        let table = Table::new("Rows", &[1_u64, 2])
+            .column("first", |_| None::<u64>)
+            .column("blank", |_| None::<u64>)
+            .column("half", |row| (*row > 1).then_some(*row))
+            .known();
+        assert_eq!(table.cells().head, ["first", "half"]);
     }
 
     #[test]

@@ -14,6 +14,9 @@ const ROUNDS_TO_JUDGE: usize = 6;
 /// The weight of sentences and table: lateness counts ten times.
 const USUAL: usize = 1;
 
+/// The weight in words, in the first sentence.
+const WEIGHED: &str = " if 1 us late costs as much as 10 us of CPU time";
+
 /// The ways to wait in a loop of one rate, where each has a cost.
 struct Loop<'r> {
     rate: String,
@@ -45,12 +48,12 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     }
     loops.retain(|one| one.rows.len() > 1);
     // Of three there is no room for more.
-    let in_words = if loops.len() < 3 {
-        Loop::in_words
-    } else {
-        Loop::in_few_words
+    let is_brief = loops.len() >= 3;
+    let in_words = |(i, one): (usize, &Loop)| match is_brief {
+        true => one.in_few_words(),
+        false => one.in_words(if i == 0 { WEIGHED } else { "" }),
     };
-    let mut sentences: Vec<String> = loops.iter().take(3).map(in_words).collect();
+    let mut sentences: Vec<String> = loops.iter().take(3).enumerate().map(in_words).collect();
     let weights = other_weights(&loops).filter(|_| loops.len() < 3);
     let spare = weights.as_ref().map(|_| sentences.len());
     sentences.extend(weights);
@@ -61,18 +64,16 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     let is_decided = |one: &Loop| (0..WEIGHTS.len()).all(|weight| one.is_decided(weight));
     let next = match loops.iter().all(is_decided) {
         true if !run.command.contains("--rate") => {
-            "Next: punctual bench --rate 144 for your own loop; --full has all tables."
+            "Next: punctual bench --rate 144 for your own rate; --full has all tables."
         }
         true if !run.command.contains("--load") => {
-            "Next: the same with --load 1 says how they do beside a busy program; --full has all tables."
+            "Next: add --load 1 to measure beside a busy program; --full has all tables."
         }
         true => "Next: punctual doctor says why sleeps are late here; --full has all tables.",
         false => {
             let most = loops.iter().flat_map(Loop::rounds).max().unwrap_or(0);
             let more = (4 * most).max(24);
-            &format!(
-                "Next: --rounds {more} can decide what is undecided here; --full shows all tables."
-            )
+            &format!("Next: --rounds {more} can separate the close ones; --full has all tables.")
         }
     };
     let shown = &loops[..loops.len().min(3)];
@@ -89,10 +90,12 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     };
     let table = Table::new("", &subjects)
         .column(head, |subject| *subject)
-        .each(rates, |subject, one| one.cell(subject, style));
+        .each(rates, |subject, one| one.cell(subject, style))
+        .mark_in_words("alike", "alike: not significantly above the lowest.")
+        .mark_in_words(PLAIN_SLEEP, "system: a plain OS sleep.");
     let caption = format!(
-        "Cost: CPU time + 10 x lateness (up to 1 ms), divided by the lowest [95 % \
-         interval]; {rounds} rounds, {waits} waits each. alike: no significant difference.{of_all}"
+        "Cost: CPU time + 10 x lateness (up to 1 ms), as a multiple of the lowest [95 % interval]. \
+         {rounds} rounds, {waits} waits each.{of_all}"
     );
     let verdict = Verdict::new(sentences, next).told(table, caption);
     Some(verdict.shows_named(spare))
@@ -259,7 +262,7 @@ impl<'r> Loop<'r> {
     /// The best, and how many others may be.
     fn in_few_words(&self) -> String {
         let best = self.best(USUAL).m;
-        let begin = format!("At {}: {}", self.rate, best.subject);
+        let begin = format!("At {}, {}", self.rate, best.subject);
         let figures = in_figures(best);
         let best_other = self
             .alternative(USUAL)
@@ -267,11 +270,11 @@ impl<'r> Loop<'r> {
         match (best_other, self.not_told(USUAL).len()) {
             (Some(ratio), 0) if self.is_decided(USUAL) => {
                 let median = units::ratio(ratio.median);
-                format!("{begin}, {figures}, {median} times cheaper than the next.")
+                format!("{begin} is cheapest: {figures}. The next costs {median} times as much.")
             }
-            (_, 0) => format!("{begin} was lowest, {figures}."),
+            (_, 0) => format!("{begin} cost least: {figures}."),
             (_, alike) => {
-                format!("{begin} was lowest, {figures}; {alike} more cannot be told apart from it.")
+                format!("{begin} cost least: {figures}. {alike} more did not differ significantly.")
             }
         }
     }
@@ -281,47 +284,51 @@ impl<'r> Loop<'r> {
         let of = self.best(USUAL).of;
         let rate = select::hertz(of.rate_hz);
         match of.crowd {
-            None => format!("For a {rate} loop"),
+            None => format!("In a {rate} loop"),
             Some(Crowd { threads, same }) => {
                 let instants = if same { " for the same instants" } else { "" };
-                format!("For {threads} threads that wait at {rate}{instants}")
+                format!("With {threads} threads that wait at {rate}{instants}")
             }
         }
     }
 
-    fn in_words(&self) -> String {
+    /// The best and the next, with `weighed` behind what was found.
+    fn in_words(&self, weighed: &str) -> String {
         let best = self.best(USUAL).m;
         let begin = format!(
-            "{} where being late costs 10 times CPU time: {}{}",
+            "{}, {}{}",
             self.in_question(),
             best.subject,
             introduced(&best.subject)
         );
         let Some(other) = self.alternative(USUAL) else {
-            return format!("{begin}, {}.", in_figures(best));
+            return format!("{begin} took {}.", in_figures(best));
         };
         let ratio = over(other.m, best, USUAL);
         match (beside(other.m, best, USUAL), ratio) {
             (Beside::Dearer, Some(ratio)) if !self.has_equal_rivals(USUAL) => {
                 let [median, low, high] = [ratio.median, ratio.low, ratio.high].map(units::ratio);
-                let alike = match self.like_best(USUAL).as_slice() {
-                    [] => String::new(),
-                    alike => format!(" No significant difference from {}.", listed(alike)),
+                let (is, alike) = match self.like_best(USUAL).as_slice() {
+                    [] => ("is cheapest", String::new()),
+                    alike => (
+                        "cost least",
+                        format!(" No significant difference from {}.", listed(alike)),
+                    ),
                 };
                 format!(
-                    "{begin}, {}, {median} times cheaper than {} [{low}..{high}].{alike}",
+                    "{begin} {is}{weighed}: {}.{alike} The next, {}, costs {median} times as much [{low}..{high}].",
                     in_figures(best),
                     other.m.subject
                 )
             }
             (Beside::NotJudged, _) => format!(
-                "{begin} was lowest, {}; {} rounds are too few to tell, 6 would.",
+                "{begin} cost least{weighed}: {}. {} rounds are too few for an interval; 6 are enough.",
                 in_figures(best),
                 best.rounds.len()
             ),
             _ => {
                 format!(
-                    "{begin} was lowest, {}, but {} did not differ significantly.",
+                    "{begin} cost least{weighed}: {}. No significant difference from {}.",
                     in_figures(best),
                     listed(&self.not_told(USUAL))
                 )
@@ -344,16 +351,18 @@ fn briefly_within(ratio: &Interval) -> String {
 /// The cheapest where lateness counts less, and more.
 fn other_weights(loops: &[Loop]) -> Option<String> {
     let of = |weight: usize| {
+        let is_only = loops.len() == 1;
         let each = loops.iter().take(3).map(|one| {
             let perhaps = if one.is_alone(weight) { "" } else { "perhaps " };
-            format!("{perhaps}{} at {}", one.best(weight).m.subject, one.rate)
+            let at = prose::when(!is_only, || format!(" at {}", one.rate));
+            format!("{perhaps}{}{at}", one.best(weight).m.subject)
         });
         prose::list(each)
     };
     let known = loops.iter().all(|one| cost(one.best(0).m, 2).is_some());
     known.then(|| {
         format!(
-            "If lateness costs as much as CPU time, lowest: {}. If 100 times as much: {}.",
+            "If 1 us late costs as much as 1 us of CPU time, cheapest is {}; if 100 us, {}.",
             of(0),
             of(2)
         )
@@ -437,7 +446,7 @@ fn in_figures(m: &Measurement) -> String {
     let cpu = m.cpu.fraction;
     let cpu = cpu.map(|share| format!("{} % of a CPU, ", units::percent(share)));
     let late = match select::typical_late_ns(m) {
-        Some((late, true)) => format!("{} late at p50", units::duration(late)),
+        Some((late, true)) => format!("{} late in the median", units::duration(late)),
         Some((late, false)) => format!("{} late on average", units::duration(late)),
         None => "lateness unknown".to_owned(),
     };
@@ -492,9 +501,12 @@ mod tests {
             ("b", vec![250.0; 6]),
             ("c", vec![300.0; 6]),
         ]);
-        assert!(sentence.contains("CPU time: a, "), "{sentence}");
         assert!(
-            sentence.contains("2.50 times cheaper than b [2.50..2.50]"),
+            sentence.contains(", a is cheapest if 1 us late costs as much as 10 us of CPU time: "),
+            "{sentence}"
+        );
+        assert!(
+            sentence.contains("The next, b, costs 2.50 times as much [2.50..2.50]."),
             "{sentence}"
         );
     }
@@ -515,7 +527,7 @@ mod tests {
         let b = vec![90.0, 90.0, 250.0, 250.0, 200.0, 200.0];
         let run = Run::of([measured("a", &a), measured("b", &b)]);
         let verdict = verdict(&run).unwrap();
-        assert!(verdict.sentences[0].contains("CPU time: a was lowest"));
+        assert!(verdict.sentences[0].contains(", a cost least if "));
         let rows = &verdict.overview.unwrap().rows;
         assert_eq!(rows[0], ["a", "lowest"]);
         assert!(rows[1][1].starts_with("alike 2.00 [0.667.."), "{rows:?}");
@@ -574,7 +586,7 @@ mod tests {
         let ours = alone("adaptive-exact");
         assert_eq!(ours.sentences.len(), 1);
         assert!(
-            ours.sentences[0].starts_with("For a 60 Hz loop: adaptive-exact, "),
+            ours.sentences[0].starts_with("In a 60 Hz loop: adaptive-exact, "),
             "{:?}",
             ours.sentences
         );
@@ -609,12 +621,12 @@ mod tests {
         let noisy = vec![90.0, 120.0, 80.0, 130.0, 95.0, 110.0];
         let sentence = said(&[("a", vec![100.0; 6]), ("b", noisy), ("c", vec![900.0; 6])]);
         assert!(
-            sentence.contains("but b did not differ significantly"),
+            sentence.contains("No significant difference from b."),
             "{sentence}"
         );
         let few = said(&[("a", vec![100.0; 3]), ("b", vec![900.0; 3])]);
         assert!(
-            few.contains("3 rounds are too few to tell, 6 would"),
+            few.contains("3 rounds are too few for an interval; 6 are enough."),
             "{few}"
         );
     }
@@ -628,7 +640,7 @@ mod tests {
             ("spin", vec![400.0; 6]),
         ]);
         assert!(
-            sentence.contains("4.00 times cheaper than spin"),
+            sentence.contains("The next, spin, costs 4.00 times as much"),
             "{sentence}"
         );
         // All the same, none of them is the best for certain that others may equal.
@@ -641,7 +653,7 @@ mod tests {
             ("spin", vec![400.0; 6]),
         ]);
         assert!(
-            close.ends_with("No significant difference from adaptive-balanced."),
+            close.contains("No significant difference from adaptive-balanced. The next, spin,"),
             "{close}"
         );
         assert!(
@@ -655,7 +667,7 @@ mod tests {
         ]);
         let weights = &verdict(&close).unwrap().sentences[1];
         assert!(
-            weights.contains("100 times as much: perhaps adaptive-frugal at"),
+            weights.contains("; if 100 us, perhaps adaptive-frugal"),
             "{weights}"
         );
     }
@@ -669,7 +681,7 @@ mod tests {
             // At the other weights too.
             let other_weights = &verdict.sentences[1];
             assert_eq!(
-                other_weights.contains("perhaps a at"),
+                other_weights.contains("perhaps a"),
                 is_open,
                 "{other_weights}"
             );
@@ -743,8 +755,8 @@ mod tests {
                 rounds >= 6 && Cost::CAPPED.ratio_at(10.0, &m.rounds, &best.rounds).unwrap().low > 1.0
             });
             let sentence = &verdict.sentences[0];
-            prop_assert_eq!(sentence.contains("times cheaper than"), is_told, "{}", sentence);
-            let says_so = ["did not differ significantly", "too few to tell"].iter().any(|words| sentence.contains(words));
+            prop_assert_eq!(sentence.contains("is cheapest if"), is_told, "{}", sentence);
+            let says_so = ["No significant difference from", "too few for an interval"].iter().any(|words| sentence.contains(words));
             prop_assert_eq!(says_so, !is_told, "{}", sentence);
             // The table says the same: nothing is below the lowest, and as many are not told apart.
             let rows = &verdict.overview.as_ref().unwrap().rows;
@@ -754,8 +766,8 @@ mod tests {
             };
             prop_assert!(rows[1..].iter().all(|row| ratio(&row[1]) >= 1.0), "{:?}", rows);
             let open = rows[1..].iter().filter(|row| row[1].starts_with("alike")).count();
-            let named = sentence.split(", but ").nth(1).map_or(0, |rest| {
-                let names = rest.split(" did not").next().unwrap();
+            let named = sentence.split("difference from ").nth(1).map_or(0, |rest| {
+                let names = rest.trim_end_matches('.');
                 match names.split(" and ").nth(1) {
                     None => 1,
                     Some(more) => 1 + more.strip_suffix(" more").map_or(1, |n| n.parse().unwrap()),

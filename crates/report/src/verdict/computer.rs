@@ -31,10 +31,10 @@ pub(super) fn doctor(run: &Run) -> Option<Verdict> {
     sentences.push(match advice.first() {
         Some(advice) => helps(advice, is_busy),
         None if plain(run, &rows).is_some_and(|row| row.m.late_ns.early > 0) => {
-            "Nothing that was checked is needed; a program waits again where a wait ended early."
+            "Nothing needs to be changed; where a wait ends early, a program must wait again."
                 .to_owned()
         }
-        None => "Nothing that was checked would make these waits better.".to_owned(),
+        None => "None of the known remedies would make these waits better.".to_owned(),
     });
     let next = match advice.first() {
         Some(_) => "Next:",
@@ -51,23 +51,23 @@ pub(super) fn doctor(run: &Run) -> Option<Verdict> {
             format!("{} {}", units::nominal(row.of.asked_ns), row.m.subject)
         })
         .told([PREDICTED])
+        .in_words("predicted: without the time to wake up.")
         .column("late", |row| late(row, &rows))
+        .in_words("late: the median.")
         .told([P90])
         .column("verdict", |row| {
             row.of.verdict.map_or(tables::REFERENCE, Judged::name)
-        });
+        })
+        .mark_in_words(tables::REFERENCE, "reference: only for comparison.")
+        .mark_in_words(
+            "inconclusive",
+            "inconclusive: the waits are too few or too varied to confirm the prediction.",
+        );
     let verdict = Verdict {
         line: advice.first().and_then(line),
         ..Verdict::new(sentences, next)
     };
-    Some(verdict.told(
-        table,
-        format!(
-            "late: the median.{early} predicted: if waking up cost nothing. {}: only to compare with. --full has \
-             the facts{more}.",
-            tables::REFERENCE
-        ),
-    ))
+    Some(verdict.told(table, format!("--full has the facts{more}.{early}",)))
 }
 
 /// The wait of the usual length with the call of the OS that everybody makes.
@@ -91,19 +91,20 @@ fn in_words(row: &Row<'_, Doctor>) -> String {
     let predicted = units::lateness(predicted);
     if row.of.verdict == Some(Judged::TooBusy) {
         return format!(
-            "{begin}; the timer rule in force predicts {predicted}. This computer was too busy to tell more."
+            "{begin}; the timer rule in force predicts {predicted}. This computer was too busy to say why they differ."
         );
     }
     let verdict = match row.of.verdict {
         Some(Judged::Agrees) if row.of.wake_cost_ns.is_some() => {
-            "and with what waking up costs that agrees"
+            "plus the time to wake up, which agrees"
         }
-        Some(Judged::Agrees) => "and that agrees",
-        Some(Judged::Disagrees) => "and that differs: something else makes it late",
-        Some(Judged::Sooner) => "and others' interrupts ended it sooner",
-        _ => "but whether that agrees cannot be told",
+        Some(Judged::Agrees) => "which agrees",
+        Some(Judged::Disagrees) => "which differs: something else makes it late",
+        Some(Judged::Sooner) => "but other interrupts ended it sooner",
+        _ => "but these waits are too few or too varied to confirm that",
     };
-    format!("{begin}; the timer rule in force predicts {predicted}, {verdict}.")
+    let comma = if verdict.starts_with("plus") { "" } else { "," };
+    format!("{begin}; the timer rule in force predicts {predicted}{comma} {verdict}.")
 }
 
 /// The first so many sentences.
@@ -124,7 +125,7 @@ fn helps(advice: &Advice, is_busy: bool) -> String {
     let what = &advice.what[..end.min().unwrap_or(advice.what.len())];
     let [what, expected] = [what, &advice.expected].map(|words| words.trim_end_matches('.'));
     let begin = match advice.gain_ns {
-        None if is_busy => "First remedy, as a busy computer delays waits under every rule",
+        None if is_busy => "First remedy, as load delays waits under every rule",
         None => "Possible remedy",
         Some(_) => "Best remedy",
     };
@@ -301,7 +302,7 @@ mod tests {
             verdict.sentences,
             [
                 "A wait of 1 ms with Sleep ends 14.6 ms late in the median; the timer rule in force predicts 14.6 ms, \
-                 and that agrees.",
+                 which agrees.",
                 "A sleep ends at a tick. They are far apart.",
                 "Best remedy: Ask for 1 ms. 1 ms late.",
             ]
@@ -319,7 +320,7 @@ mod tests {
         let text = verdict.text(80);
         assert!(text.contains("ends 14 ns early in the median"), "{text}");
         assert!(
-            text.contains("predicts 14 ns early, and that agrees"),
+            text.contains("predicts 14 ns early, which agrees"),
             "{text}"
         );
         let row = &verdict.overview.unwrap().rows[0];
@@ -343,12 +344,12 @@ mod tests {
         let busy = doctor(&run).unwrap();
         assert!(
             busy.sentences[0]
-                .ends_with("predicts 14.6 ms. This computer was too busy to tell more."),
+                .ends_with("predicts 14.6 ms. This computer was too busy to say why they differ."),
             "{busy:?}"
         );
         assert_eq!(
             busy.sentences[1],
-            "First remedy, as a busy computer delays waits under every rule: Close what else runs on this CPU. Others had \
+            "First remedy, as load delays waits under every rule: Close what else runs on this CPU. Others had \
              93 % of it meanwhile."
         );
     }
@@ -373,8 +374,8 @@ mod tests {
     #[test]
     fn that_nothing_agrees_or_helps_is_said_too() {
         let differs = doctor(&diagnosed(Some(Judged::Disagrees), vec![])).unwrap();
-        assert!(differs.sentences[0].ends_with("and that differs: something else makes it late."));
-        assert!(differs.sentences[2].starts_with("Nothing that was checked"));
+        assert!(differs.sentences[0].ends_with("which differs: something else makes it late."));
+        assert!(differs.sentences[2].starts_with("None of the known remedies"));
         let unpredicted = doctor(&diagnosed(None, vec![])).unwrap();
         assert_eq!(
             unpredicted.sentences[0],

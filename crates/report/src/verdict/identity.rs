@@ -11,15 +11,18 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     let waits = run.results.first().map(|row| {
         let n = row.samples_slept_ns.len().max(row.samples_late_ns.len());
         let of = prose::when(run.results.len() > 1, || format!(" of {}", row.subject));
-        format!("These {}{of}", prose::counted(n as u64, "wait"))
+        match n {
+            1 => format!("This wait{of}"),
+            n => format!("These {n} waits{of}"),
+        }
     });
     let waits = waits.unwrap_or_else(|| "These waits".to_owned());
     let begin = match (identity.outcome, &identity.rule) {
         (IdentityOutcome::Named, Some(rule)) => format!("{waits} look like {rule}."),
-        (IdentityOutcome::NoneFits, _) => format!("{waits} look like no rule that is known here."),
+        (IdentityOutcome::NoneFits, _) => format!("{waits} fit none of the known timer rules."),
         _ => format!(
-            "Which rule made them cannot be told from {}.",
-            waits.replacen("These", "these", 1)
+            "The timer rule behind {} cannot be identified.",
+            waits.replacen('T', "t", 1)
         ),
     };
     let sentences = std::iter::once(begin)
@@ -35,7 +38,7 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
         0 | 1 => verdict,
         _ => verdict.told(
             table,
-            "Misfit: how much worse than a description without a rule, in nats per wait; below zero is better than that.",
+            "misfit: how much worse the rule describes the waits than a fit without a rule, in nats per wait. Below 0 it is better.",
         ),
     })
 }

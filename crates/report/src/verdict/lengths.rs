@@ -66,37 +66,37 @@ fn lateness<'r, E>(rows: &[Row<'r, E>], at: fn(&E) -> f64) -> Vec<At<'r>> {
 
 /// Frames that each begin when the one before has ended.
 const FRAMES: Points = Points {
-    low: "least late in the median",
+    low: "had the least median lateness",
     points: "frame lengths",
-    caption: "Lateness in the median, by the length of a frame.",
+    caption: "Median lateness, by the length of a frame.",
     written: units::duration,
 };
 
 const DECADES: Points = Points {
-    low: "least late in the median",
+    low: "had the least median lateness",
     points: "lengths",
-    caption: "Lateness in the median, by the time asked for.",
+    caption: "Median lateness, by the length of the wait.",
     written: units::duration,
 };
 
 const NAPS: Points = Points {
-    low: "least longer than asked in the median",
+    low: "had the least median excess",
     points: "lengths",
-    caption: "How much longer than asked naps were in the median, by the time asked for.",
+    caption: "Median excess of naps over the length that was asked for.",
     written: units::duration,
 };
 
 const INTERVAL: Points = Points {
-    low: "billed the least CPU time",
+    low: "used the least CPU time",
     points: "intervals",
-    caption: "CPU time billed, in % of the time that passed, by the interval between two waits.",
+    caption: "CPU time in % of the time that passed, by the interval between two waits.",
     written: units::percent,
 };
 
 const ROBUSTNESS: Points = Points {
-    low: "nearest to the deadline",
+    low: "was nearest to the deadline",
     points: "periods of the scheduler",
-    caption: "Mean distance from the deadline over the length in %, the mean of all lengths, by the scheduler's period.",
+    caption: "Mean distance from the deadline, in % of the length of the wait, by the scheduler's period.",
     written: units::error_percent,
 };
 
@@ -141,6 +141,7 @@ impl Points {
         let shown = evenly(&points).into_iter();
         let table = Table::new("", &counted)
             .column("way to wait", |(_, subject)| *subject)
+            .mark_in_words(super::PLAIN_SLEEP, "system: a plain OS sleep.")
             .each(
                 shown.map(|at| (units::nominal(at), at)),
                 |(_, subject), at| {
@@ -152,30 +153,34 @@ impl Points {
             );
         let sentence = match (&points[..], counted.get(1).filter(|(times, _)| *times > 0)) {
             ([only], second) => format!(
-                "Of the {} only {} was measured: {first} was {}{}.",
+                "At {1}, the only one of the {0} that was measured, {first} {2}{3}.",
                 self.points,
                 units::nominal(*only),
                 self.low,
-                second.map_or_else(String::new, |(_, name)| format!(", and so was {name}"))
+                second.map_or_else(String::new, |(_, name)| format!(", as did {name}"))
             ),
             (points, second) => {
                 let sum = times + second.map_or(0, |(times, _)| *times);
-                let ties = prose::when(sum > points.len(), || " (ties count for both)".to_owned());
+                let ties =
+                    prose::when(sum > points.len(), || " (a tie counts for both)".to_owned());
                 let second =
                     second.map_or_else(String::new, |(times, name)| format!(", {name} at {times}"));
                 format!(
-                    "Of {} {}, {first} was {} at {times}{second}{ties}.",
+                    "{first} {} at {times} of {} {}{second}{ties}.",
+                    self.low,
                     points.len(),
-                    self.points,
-                    self.low
+                    self.points
                 )
             }
         };
         let next =
-            "Next: punctual bench says which costs least, with intervals; --full has all points.";
+            "Next: punctual bench says which costs least, with intervals; --full has every column.";
         Some(Verdict::new(vec![sentence], next).told(
             table,
-            format!("{} No intervals: near ones may be the same.", self.caption),
+            format!(
+                "{} Small differences may be chance: there are no intervals.",
+                self.caption
+            ),
         ))
     }
 }
@@ -217,7 +222,7 @@ mod tests {
         .unwrap();
         assert_eq!(
             told.sentences,
-            ["Of 3 lengths, spin was least late in the median at 2, system at 1."]
+            ["spin had the least median lateness at 2 of 3 lengths, system at 1."]
         );
         let table = told.overview.unwrap();
         assert_eq!(table.head, ["way to wait", "1 us", "5 us", "1 ms"]);
@@ -235,7 +240,7 @@ mod tests {
         assert_eq!(
             told.sentences,
             [
-                "Of 2 lengths, spin was least late in the median at 2, timer at 2 (ties count for both)."
+                "spin had the least median lateness at 2 of 2 lengths, timer at 2 (a tie counts for both)."
             ]
         );
     }
@@ -247,7 +252,7 @@ mod tests {
         assert_eq!(
             told.sentences,
             [
-                "Of the lengths only 1 us was measured: spin was least late in the median, and so was timer."
+                "At 1 us, the only one of the lengths that was measured, spin had the least median lateness, as did timer."
             ]
         );
         assert_eq!(told.overview.unwrap().head, ["way to wait", "1 us"]);

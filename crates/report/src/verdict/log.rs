@@ -61,7 +61,7 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
             "Next: punctual doctor measures such waits here, and says which timer rule is in force."
         }
         LoggedKind::Lengths | LoggedKind::Frames => {
-            "Next: punctual compare with a second log shows what a change made of it."
+            "Next: punctual compare with a second log shows the effect of a change."
         }
     };
     let verdict = Verdict::new(sentences, next);

@@ -8,7 +8,7 @@ use super::{Verdict, typical_in_words};
 use crate::select::{self, Row, Sleeps, asked_ns};
 use crate::tables::columns::{MAX, P50, P90, P99, SUBJECT, named};
 use crate::tables::growth;
-use crate::tables::table::{Cell, Table};
+use crate::tables::table::{Cell, Table, Why};
 use crate::{prose, units};
 
 /// By the first of its experiments, with what the others say in a sentence each.
@@ -52,11 +52,21 @@ fn load(run: &Run) -> Option<Verdict> {
     let loaded = at(usual, most)?;
     let idle = at(usual, 0.0).filter(|_| most > 0.0);
     let mut sentences = vec![format!(
-        "Beside threads that compute, {} for each CPU, {call} of {asked} ends {}{}.",
+        "With {} computing threads for each CPU, a {asked} wait with {call} ends {}{}.",
         units::plain(most),
         told(loaded),
-        idle.map_or_else(String::new, |idle| format!(", without them {}", told(idle)))
+        idle.map_or_else(String::new, |idle| format!(
+            "; without them, {}",
+            told(idle)
+        ))
     )];
+    let counted = select::at(usual, |of| of.load_per_cpu, most);
+    if let Some(ns) = counted.and_then(|row| row.m.queued_per_wait_ns) {
+        sentences.push(format!(
+            "It spends {} of that in the run queue, ready but without a CPU.",
+            units::duration(ns)
+        ));
+    }
     let best = waiters
         .iter()
         .filter_map(|(who, group)| Some((at(group, most)?, *who)));
@@ -64,24 +74,12 @@ fn load(run: &Run) -> Option<Verdict> {
     if let Some((least, (call, priority))) = best {
         sentences.push(match least.0 < loaded.0 / 2.0 {
             true => format!(
-                "Least so was {call} at {priority} priority: {}.",
+                "Least affected is {call} at {priority} priority: {}.",
                 told(least)
             ),
-            false => "No call or priority that was tried is on average less than half as late."
-                .to_owned(),
+            false => "No other call or priority that was measured halves this mean.".to_owned(),
         });
     }
-    let counted = select::at(usual, |of| of.load_per_cpu, most);
-    if let Some(ns) = counted.and_then(|row| row.m.queued_per_wait_ns) {
-        sentences.push(format!(
-            "For {} of that it could run and had no CPU.",
-            units::duration(ns)
-        ));
-    }
-    let least = |load: f64| {
-        let all = waiters.iter().filter_map(|(_, group)| at(group, load));
-        all.map(|(mean, _)| mean).fold(f64::INFINITY, f64::min)
-    };
     let heads = loads
         .iter()
         .map(|load| (format!("load {}", units::plain(*load)), *load));
@@ -91,16 +89,16 @@ fn load(run: &Run) -> Option<Verdict> {
         })
         .each(heads, |(_, group), load| {
             let (mean, _) = at(group, *load)?;
-            let is_least = mean <= least(*load);
-            Some(Cell::from(units::duration(mean)).marked(is_least.then_some("least")))
+            Some(units::duration(mean))
         });
-    let next =
-        format!("Next: punctual bench --load 1 says which way to wait costs least then; {TABLES}");
+    let next = format!(
+        "Next: punctual bench --load 1 says which way to wait costs least under load; {TABLES}"
+    );
     Some(Verdict::new(sentences, next).told(
         table,
         format!(
-            "Mean lateness of waits of {asked}, by threads that compute for each CPU. No intervals: \
-             near ones may be the same."
+            "Mean lateness of {asked} waits; load: computing threads for each CPU. Small differences may be \
+             chance: there are no intervals."
         ),
     ))
 }
@@ -118,7 +116,7 @@ fn cores(run: &Run) -> Option<Verdict> {
     let asked = units::nominal(asked_ns(rows[0].of));
     let begin = format!("A wait of {asked} ends {quick} late in the median");
     let sentence = match ratio < ALIKE {
-        true => format!("{begin}, and on no CPU a tenth later."),
+        true => format!("{begin}; no CPU differs by more than a tenth."),
         false => format!(
             "{begin} on {}, and {slow} on {}, {} times as late.",
             least.1,
@@ -131,7 +129,7 @@ fn cores(run: &Run) -> Option<Verdict> {
         .column("type", |row| row.of.core_type.clone())
         .told([named("late p50", P50), P99, MAX]);
     let next = format!(
-        "Next: punctual bench --cpu {} measures on the one that is least late; {TABLES}",
+        "Next: punctual bench --cpu {} measures on the CPU that is least late; {TABLES}",
         least.1.trim_start_matches("CPU ")
     );
     Some(Verdict::new(vec![sentence], next).told(
@@ -164,11 +162,11 @@ fn gap(run: &Run) -> Option<Verdict> {
             select::typical_ns(row.m).map(units::duration)
         });
     let next =
-        format!("Next: punctual doctor says whether idle states of the CPU cost that; {TABLES}");
+        format!("Next: punctual doctor says whether idle states of the CPU cause this; {TABLES}");
     (!sentences.is_empty()).then(|| {
         Verdict::new(sentences, next).told(
             table,
-            "How much longer than asked, the median, of fewer than 20 the mean.",
+            "Median lateness after a sleep of each length; the mean where there are fewer than 20.",
         )
     })
 }
@@ -179,30 +177,29 @@ fn yields(run: &Run) -> Option<Verdict> {
     let told = |row: &Row<'_, Yield>| {
         let late = &row.m.late_ns;
         let beside = match row.of.competitors {
-            0 => "alone",
-            1 => "beside a thread that computes on its CPU",
-            _ => "beside several that compute on its CPU",
+            0 => "Alone,",
+            1 => "Beside a thread that computes on its CPU,",
+            _ => "Beside several threads that compute on its CPU,",
         };
         let typical = match late.p50 {
             Some(p50) => format!("{} in the median", units::duration(p50)),
             None => format!("{} on average", units::duration(late.mean)),
         };
         format!(
-            "{beside} {typical} and {} at most",
+            "{beside} a yield takes {typical} and {} at most.",
             units::duration(late.max)
         )
     };
     let table = Table::new("", &rows)
         .column("on its CPU", |row| select::background(row.of))
         .told([P50, P90, P99, MAX]);
-    let sentence = format!("A yield takes {}.", prose::list(rows.iter().map(told)));
-    let next = format!(
-        "Next: punctual measure jobs says what that does to work that is waited for; {TABLES}"
-    );
+    let sentence = rows.iter().map(told).collect::<Vec<_>>().join(" ");
+    let next =
+        format!("Next: punctual measure jobs compares yielding, spinning and blocking; {TABLES}");
     Some(Verdict::new(vec![sentence], next).told(
         table,
         format!(
-            "From the call to its return, n = {} yields.",
+            "Time from the call to its return, n = {} yields.",
             select::waits(&rows)
         ),
     ))
@@ -221,7 +218,7 @@ fn clocks(run: &Run) -> Option<Verdict> {
     let coarse = coarse.filter_map(|row| Some((step(row)?, row.m.subject.as_str())));
     let coarsest = coarse.max().map(|(step, clock)| {
         format!(
-            "The coarsest clock, {clock}, is written by the tick and moves on by {} at a time.",
+            "The coarsest clock, {clock}, is updated by the timer tick, {} at a time.",
             units::fine(step)
         )
     });
@@ -229,9 +226,12 @@ fn clocks(run: &Run) -> Option<Verdict> {
     let table = Table::new("", &rows)
         .told([named("clock", SUBJECT)])
         .column("stated", |row| row.of.stated_ns.map(units::nominal))
+        .blank(Why::NOT_STATED)
+        .in_words("stated: the resolution that the OS states.")
         .column("step p50", |row| step(row).map(units::fine))
-        .column("a reading", |row| cost(row).map(units::duration))
-        .column("written by", |row| {
+        .in_words("step: the difference between two successive values.")
+        .column("read cost", |row| cost(row).map(units::duration))
+        .column("updated by", |row| {
             Some(if row.of.tick_written? {
                 "the tick"
             } else {
@@ -239,14 +239,8 @@ fn clocks(run: &Run) -> Option<Verdict> {
             })
         });
     let next =
-        format!("Next: punctual measure timers says what ticks make of short sleeps; {TABLES}");
-    (!sentences.is_empty()).then(|| {
-        Verdict::new(sentences, next).told(
-            table,
-            "stated: the resolution that the OS claims. step: by how much it moves on at once. `-`: not stated, or not \
-             measured.",
-        )
-    })
+        format!("Next: punctual measure timers shows how ticks lengthen short sleeps; {TABLES}");
+    (!sentences.is_empty()).then(|| Verdict::new(sentences, next).told(table, ""))
 }
 
 pub(super) fn timers(run: &Run) -> Option<Verdict> {
@@ -263,33 +257,48 @@ pub(super) fn timers(run: &Run) -> Option<Verdict> {
         .filter_map(|(_, rows)| Sleeps::of(rows))
         .collect();
     let first = told.first()?;
-    let mut sentences = vec![format!(
-        "{} asked for {} takes {} in the median{}.",
-        first.call,
-        units::nominal(first.asked_ns),
-        figures(first)[0],
-        in_ticks(first)
-    )];
     let random = told.iter().find(|told| told.arming == "random-phase");
+    let mut sentences = vec![format!(
+        "{} takes {} in the median{}{}.",
+        sleep_of(first),
+        figures(first)[0],
+        in_ticks(first),
+        prose::when(random.is_some(), || ", if it begins right after a wake-up"
+            .to_owned())
+    )];
     sentences.extend(random.filter(|told| told.call == first.call).map(|random| {
         let [median, least, most] = figures(random);
-        format!("Begun at a random moment it takes {median} in the median, from {least} to {most}.")
+        format!("If it begins at a random moment, it takes {median} in the median, from {least} to {most}.")
     }));
-    let next = "Next: punctual doctor says why it is as long as that, and what helps; --full has all rounds.";
+    let next = "Next: punctual doctor says why sleeps are this long, and what helps; --full has all rounds.";
     let table = Table::new("", &told)
         .column("call, begun", |told| {
             format!("{}, {}", told.call, told.arming)
         })
-        .column("asked", |told| units::nominal(told.asked_ns))
+        .column("wait of", |told| units::nominal(told.asked_ns))
+        .only_if(told.iter().any(|other| other.asked_ns != first.asked_ns))
         .each([("p50", 0), ("min", 1), ("max", 2)], |told, which| {
             figures(told)[*which].clone()
         })
-        .column("predicted", |told| told.predicted_ns.map(units::fine));
+        .column("predicted", |told| told.predicted_ns.map(units::fine))
+        .in_words(PREDICTED_IN_WORDS);
     Some(Verdict::new(sentences, next).told(
         table,
-        "after-wake: each begins as soon as the one before it has ended; random-phase: after work of a random length. \
-         predicted: by the timer rule in force, if waking up cost nothing.",
+        "after-wake: each sleep begins as soon as the one before it has ended. random-phase: it begins after work of \
+         a random length.",
     ))
+}
+
+/// The meaning of the column.
+const PREDICTED_IN_WORDS: &str =
+    "predicted: by the timer rule in force, without the time that waking up takes.";
+
+/// `Sleep(1)`, or `clock_nanosleep of 1 ms` where the name does not state the length.
+fn sleep_of(sleeps: &Sleeps) -> String {
+    match sleeps.call.ends_with(')') {
+        true => sleeps.call.to_string(),
+        false => format!("{} of {}", sleeps.call, units::nominal(sleeps.asked_ns)),
+    }
 }
 
 /// How many ticks most of them are long, and how many most are.
@@ -299,7 +308,7 @@ fn in_ticks(sleeps: &Sleeps) -> String {
     let ticks = most.and_then(|mode| Some((mode.ticks?, mode.share)));
     ticks.map_or_else(String::new, |(ticks, share)| {
         let ticks = prose::counted(ticks, "tick");
-        format!(", {} % of them {ticks}", units::percent(share))
+        format!(" ({} % of the sleeps last {ticks})", units::percent(share))
     })
 }
 
@@ -344,20 +353,19 @@ pub(super) fn waits(run: &Run) -> Option<Verdict> {
             };
             Cell::from(units::duration(typical_ns(row))).marked(mark)
         })
+        .mark_in_words("alike", "alike: not significantly above the lowest.")
         .told([P99])
         .if_known()
         .told([MAX])
         .column("CPU per wait", |row| {
             row.m.cpu.per_wait_ns.map(units::duration)
-        });
+        })
+        .blank(Why::NOT_COUNTED);
     let waits = select::waits(&rows);
-    let next = "Next: punctual doctor says why it is as late as that, and what helps; --full has all tables and lengths.";
+    let next = "Next: punctual doctor says why waits are this late, and what helps; --full has all lengths.";
     Some(Verdict::new(sentences, next).told(
         table,
-        format!(
-            "Each asked for 1 ms, n = {waits}. alike: the difference from the least is not significant. late: the median, \
-             or the mean of fewer than 20. `-`: too few for ten above it, or not counted."
-        ),
+        format!("n = {waits} waits of 1 ms each. late: the median, or the mean of fewer than 20."),
     ))
 }
 
@@ -407,12 +415,12 @@ fn least_late(
     }
     if alike + 1 == n {
         return Some(format!(
-            "All {n} calls are alike: no difference of more than 10 % is shown."
+            "No significant difference of more than 10 % between the {n} calls."
         ));
     }
     if unjudged > 0 {
         return Some(format!(
-            "Of {n} calls {} was the least late, {}; there are too few rounds to tell, 6 would do.",
+            "Of {n} calls {} was the least late, {}; 6 rounds are needed to compare them.",
             least.of.method,
             late(least)
         ));
@@ -420,13 +428,12 @@ fn least_late(
     match alike {
         0 if is_ordinary(&least.of.method) => None,
         0 => Some(format!(
-            "Of {n} calls {} is the least late: {}.",
+            "The least late of {n} calls is {}: {}.",
             least.of.method,
             late(least)
         )),
         _ => Some(format!(
-            "Of {n} calls {} are the least late, and alike ({}): {}.",
-            alike + 1,
+            "The least late of {n} calls, without a significant difference, are {}: {}.",
             prose::list(
                 [least.of.method.as_str()]
                     .into_iter()
@@ -440,13 +447,13 @@ fn least_late(
 fn in_words(row: &Row<'_, Sleep>) -> String {
     let predicted = match row.m.predicted_late_ns {
         Some(predicted) => format!(
-            " The rule in force predicts {}.",
+            " The timer rule in force predicts {}.",
             units::duration(predicted)
         ),
         None => String::new(),
     };
     format!(
-        "Asked for 1 ms, {} ends {}.{predicted}",
+        "A 1 ms wait with {} ends {}.{predicted}",
         row.of.method,
         late(row)
     )
@@ -504,19 +511,19 @@ mod tests {
         assert_eq!(
             sentences(&helped),
             [
-                "Beside threads that compute, 2 for each CPU, sleep of 1 ms ends 2.00 ms late on average and 2.00 ms at most, \
-                 without them 50.0 us late on average and 50.0 us at most.",
-                "Least so was sleep at real-time priority: 8.00 us late on average and 8.00 us at most.",
+                "With 2 computing threads for each CPU, a 1 ms wait with sleep ends 2.00 ms late on average and 2.00 ms at most; \
+                 without them, 50.0 us late on average and 50.0 us at most.",
+                "Least affected is sleep at real-time priority: 8.00 us late on average and 8.00 us at most.",
             ]
         );
         let table = verdict(&helped).unwrap().overview.unwrap();
-        assert_eq!(table.rows[1], ["sleep, real-time", "-", "least 8.00 us"]);
+        assert_eq!(table.rows[1], ["sleep, real-time", "-", "8.00 us"]);
         let all_alike = sentences(&run([
             loaded("normal", 1.0, 900_000),
             loaded("real-time", 1.0, 800_000),
         ]));
         assert!(
-            all_alike[1].starts_with("No call or priority"),
+            all_alike[1].starts_with("No other call or priority"),
             "{all_alike:?}"
         );
     }
@@ -539,7 +546,9 @@ mod tests {
         );
         assert_eq!(
             sentences(&run([on(0, "CPU 0", 50_000), on(1, "CPU 1", 51_000)])),
-            ["A wait of 1 ms ends 50.0 us late in the median, and on no CPU a tenth later."]
+            [
+                "A wait of 1 ms ends 50.0 us late in the median; no CPU differs by more than a tenth."
+            ]
         );
     }
 
@@ -562,9 +571,9 @@ mod tests {
         assert_eq!(
             sentences(&all),
             [
-                "With sleep, from 1 ms to 1 s asleep the median latency goes from 8.00 us to 80.0 us, 10.0 times as much.",
-                "A yield takes alone 200 ns in the median and 200 ns at most, beside a thread that computes on its CPU \
-                 4.00 ms in the median and 4.00 ms at most.",
+                "With sleep, the median latency is 8.00 us after 1 ms asleep and 80.0 us after 1 s: 10.0 times as much.",
+                "Alone, a yield takes 200 ns in the median and 200 ns at most. Beside a thread that computes on its CPU, a yield \
+                 takes 4.00 ms in the median and 4.00 ms at most.",
             ]
         );
         assert_eq!(verdict(&run([asleep(1_000_000, 8_000)])), None);
@@ -596,7 +605,7 @@ mod tests {
             sentences(&both),
             [
                 "Reading fine takes 25 ns.",
-                "The coarsest clock, coarse, is written by the tick and moves on by 4.000 ms at a time.",
+                "The coarsest clock, coarse, is updated by the timer tick, 4.000 ms at a time.",
             ]
         );
         assert_eq!(
@@ -623,17 +632,14 @@ mod tests {
         let told = timers(&of_timers(&[15_625_000; 40], Some(15_625_000))).unwrap();
         assert_eq!(
             told.sentences,
-            ["Sleep(1) asked for 1 ms takes 15.625 ms in the median, 100 % of them 1 tick."]
+            ["Sleep(1) takes 15.625 ms in the median (100 % of the sleeps last 1 tick)."]
         );
     }
 
     #[test]
     fn without_ticks_only_the_length_is_said_and_of_nothing_nothing() {
         let told = timers(&of_timers(&[1_058_000; 40], None)).unwrap();
-        assert_eq!(
-            told.sentences,
-            ["Sleep(1) asked for 1 ms takes 1.058 ms in the median."]
-        );
+        assert_eq!(told.sentences, ["Sleep(1) takes 1.058 ms in the median."]);
         assert_eq!(timers(&of_timers(&[], None)), None);
     }
 
@@ -675,19 +681,19 @@ mod tests {
         let (sentences, rows) = said(&[("poll", 258_000), ("select", 258_000)]);
         assert_eq!(
             sentences,
-            ["All 2 calls are alike: no difference of more than 10 % is shown."]
+            ["No significant difference of more than 10 % between the 2 calls."]
         );
         assert!(rows.iter().all(|row| row[1] == "alike 258 us"), "{rows:?}");
         let (sentences, rows) = said(&[("poll", 258_000), ("select", 260_000), ("Sleep", 900_000)]);
         assert_eq!(
             sentences[1],
-            "Of 3 calls 2 are the least late, and alike (poll, select): 258 us late in the median, 258 us at most."
+            "The least late of 3 calls, without a significant difference, are poll, select: 258 us late in the median, 258 us at most."
         );
         assert_eq!(rows[2][1], "900 us");
         let few = [row("poll", &[9_000; 20]), row("select", &[90_000; 20])];
         let verdict = waits(&of_waits(few.to_vec())).unwrap();
         assert!(
-            verdict.sentences[0].contains("too few rounds to tell"),
+            verdict.sentences[0].contains("6 rounds are needed to compare them"),
             "{verdict:?}"
         );
     }
@@ -702,8 +708,8 @@ mod tests {
         assert_eq!(
             verdict.sentences,
             [
-                "Asked for 1 ms, Sleep ends 14.6 ms late in the median, 14.6 ms at most.",
-                "Of 2 calls timer is the least late: 500 us late in the median, 500 us at most.",
+                "A 1 ms wait with Sleep ends 14.6 ms late in the median, 14.6 ms at most.",
+                "The least late of 2 calls is timer: 500 us late in the median, 500 us at most.",
             ]
         );
         let rows = verdict.overview.unwrap().rows;

@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 use punctual_record::{LIBRARY, Measurement, Run, RunRow, visible};
 
 use crate::tables::Cells;
-use crate::tables::table::{Table, is_best};
+use crate::tables::table::{Table, has_word, is_best};
 use crate::{prose, select, units};
 
 /// The answer of a run, in one screen.
@@ -52,6 +52,8 @@ pub struct Overview {
     pub rows: Vec<Vec<String>>,
     /// The explanation to read first.
     pub caption: String,
+    /// Marks with the sentences of the caption that explain them.
+    pub marks: Vec<(&'static str, &'static str)>,
     /// Whether the rows that sentences name, and that of the plain sleep, are shown even where
     /// there is no room.
     pub shows_named: bool,
@@ -65,22 +67,24 @@ pub(crate) fn of_run<R: RunRow>(run: &Run<R>, mut verdict: Verdict) -> Verdict {
     match &run.failed {
         Some(why) => verdict
             .sentences
-            .push(format!("Partial, as the run could not go on: {why}.")),
+            .push(format!("Partial results: the run stopped early: {why}.")),
         None if run.interrupted => {
-            let early = "It was ended early: this is of what was measured until then.";
+            let early = "Partial results: the run was ended early.";
             verdict.sentences.push(early.to_owned());
         }
         None => {}
     }
     let evidence = &run.machine.evidence;
+    // The room is for the table where there are many.
+    let shown = if evidence.len() > MODELS { 1 } else { MODELS };
     verdict
         .sentences
-        .extend(evidence.iter().take(MODELS).cloned());
-    if evidence.len() > MODELS {
-        let more = evidence.len() - MODELS;
+        .extend(evidence.iter().take(shown).cloned());
+    if evidence.len() > shown {
+        let more = evidence.len() - shown;
         verdict.sentences.push(match more {
-            1 => "On what one more model rests: --full.".to_owned(),
-            _ => format!("On what {more} more models rest: --full."),
+            1 => "--full says how sure one more model is.".to_owned(),
+            _ => format!("--full says how sure {more} more models are."),
         });
     }
     if let Some((first, others)) = run.warnings.split_first() {
@@ -97,7 +101,7 @@ pub(crate) fn of_run<R: RunRow>(run: &Run<R>, mut verdict: Verdict) -> Verdict {
     verdict.cut()
 }
 
-/// Of how many kinds of models it is said on what they rest.
+/// The number of kinds of models whose evidence is shown, where there are no more.
 const MODELS: usize = 2;
 
 /// No sentence that is made here is longer, in characters, and no name in a table: a file may
@@ -206,16 +210,29 @@ impl Verdict {
             head: head.into_iter().map(Into::into).collect(),
             rows: rows.into_iter().collect(),
             caption: caption.into(),
+            marks: vec![],
             shows_named: false,
         };
         self.overview = (!overview.rows.is_empty()).then_some(overview);
         self
     }
 
-    /// With the rows of a table, if it has any; what its marks mean is in the caption.
+    /// With the rows of a table, if it has any, without columns that are blank in all of them. The
+    /// meaning of its columns and marks follows the caption.
     pub fn told<R>(self, table: Table<'_, R>, caption: impl Into<String>) -> Self {
-        let Cells { head, rows, .. } = table.cells();
-        self.table(head, rows, caption)
+        let table = table.known();
+        let marks = table.marks().to_vec();
+        let Cells {
+            head, rows, words, ..
+        } = table.cells();
+        let mut caption = vec![caption.into()];
+        caption.extend(words);
+        caption.retain(|words| !words.is_empty());
+        let mut verdict = self.table(head, rows, caption.join(" "));
+        if let Some(overview) = &mut verdict.overview {
+            overview.marks = marks;
+        }
+        verdict
     }
 
     /// Never leaves out the row of the plain sleep, nor one that a sentence names. The sentence
@@ -287,7 +304,7 @@ impl Verdict {
             let room = LINES.saturating_sub(taken + 4).max(fewest);
             above += "\n";
             above += &overview.text(width, room, &self.sentences);
-            above += &caption;
+            above += &wrapped(&overview.caption_of(&above));
         }
         format!("{above}\n{next}")
     }
@@ -364,6 +381,20 @@ impl Overview {
             }
         }
         text
+    }
+
+    /// The caption without the marks that only rows have which are not `shown`.
+    fn caption_of(&self, shown: &str) -> String {
+        let words: Vec<&str> = shown.split_whitespace().collect();
+        let shown = words.join(" ");
+        let mut caption = self.caption.clone();
+        for (mark, explained) in &self.marks {
+            if !has_word(&shown, mark) {
+                caption = caption.replace(explained, "");
+            }
+        }
+        let words: Vec<&str> = caption.split_whitespace().collect();
+        words.join(" ")
     }
 
     /// The rows that are so.

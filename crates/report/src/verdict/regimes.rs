@@ -18,7 +18,7 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     }
     let of = |verdict| cells.iter().filter(move |cell| cell.verdict == verdict);
     let mut sentences = vec![format!(
-        "Beside the best of the others adaptive is dearer in {} of {} cells, cheaper in {}, the same in {}; {} are \
+        "Compared with the best other strategy, adaptive is dearer in {} of {} cells, cheaper in {}, the same in {}; {} are \
          undecided.",
         of(regimes::Verdict::Dearer).count(),
         cells.len(),

@@ -40,7 +40,7 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
         )
     });
     let next = match line {
-        Some(_) => "Next: --full has all tables. Why that wake came when it did:",
+        Some(_) => "Next: --full has all tables. To see why one wake came when it did:",
         None => "Next: --full has all tables.",
     };
     // A scenario without waits is about the use of the CPU.
@@ -69,29 +69,29 @@ type Figure = fn(&Row<ScenarioThreads>) -> Option<f64>;
 /// The least and the greatest value of a figure.
 struct Range {
     figure: Figure,
-    /// `A sleep took 2.000 ms in the median`, in which the number is between these.
+    /// `The median sleep`, and the unit behind the number.
     words: [&'static str; 2],
     written: fn(f64) -> String,
 }
 
 const SIGNAL: Range = Range {
     figure: |row| row.of.since_signal_ns?.p50.map(|ns| ns as f64),
-    words: ["A wait for a signal took", "in the median"],
+    words: ["The median wait for a signal", ""],
     written: units::duration,
 };
 const SLEPT: Range = Range {
     figure: |row| row.of.slept_ns?.p50.map(|ns| ns as f64),
-    words: ["A sleep took", "in the median"],
+    words: ["The median sleep", ""],
     written: units::fine,
 };
 const LATE: Range = Range {
     figure: |row| row.m.late_ns.p50.map(|ns| ns as f64),
-    words: ["A wait was", "late in the median"],
+    words: ["The median lateness", ""],
     written: units::duration,
 };
 const CPU: Range = Range {
     figure: |row| row.m.cpu.fraction.map(|share| share * 100.0),
-    words: ["A thread had", "% of a CPU"],
+    words: ["The CPU time of a thread", " % of a CPU"],
     written: units::percent,
 };
 
@@ -127,12 +127,18 @@ fn came_out(rows: &[Row<ScenarioThreads>]) -> Option<String> {
     let [begin, end] = range.words;
     let [at_least, at_most] = [low, high].map(written);
     if at_least == at_most {
-        return Some(format!("{begin} {at_least} {end}."));
+        return Some(format!("{begin} was {at_least}{end}."));
     }
     let differing = differing(&known);
-    let of = |row: &Row<ScenarioThreads>| prose::list(differing.iter().map(|(_, of)| of(row)));
+    let of = |row: &Row<ScenarioThreads>| {
+        let labels = differing.iter().map(|(label, of)| match *label {
+            "on" => format!("on {}", of(row)),
+            label => format!("{label} \"{}\"", of(row)),
+        });
+        prose::list(labels)
+    };
     Some(format!(
-        "{begin} {at_least} ({}) to {at_most} ({}) {end}.",
+        "{begin} ranged from {at_least}{end} ({}) to {at_most}{end} ({}).",
         of(low),
         of(high)
     ))
@@ -165,7 +171,7 @@ fn overview(
     let (named, alike): (Vec<_>, Vec<_>) = LABELS
         .iter()
         .partition(|(head, _)| differs(head) || differing.is_empty() && *head == "thread");
-    let heads = prose::list(named.iter().map(|(head, _)| head));
+    let heads: Vec<&str> = named.iter().map(|(head, _)| *head).collect();
     // A wait for other threads is late from their signal on.
     let is_signalled = rows.iter().any(|row| row.of.since_signal_ns.is_some());
     // The heading names the one scenario.
@@ -178,36 +184,44 @@ fn overview(
             .of
             .power_w
     };
+    let waits_of = |row: &Row<ScenarioThreads>| {
+        let asked = row.of.asked_ns?;
+        let from = if asked.min == asked.max { "" } else { "from " };
+        Some(format!("{from}{}", units::nominal(asked.min)))
+    };
+    // One length for all rows is said below the table.
+    let one_length =
+        waits_of(&rows[0]).filter(|one| rows.iter().all(|row| waits_of(row).as_ref() == Some(one)));
     let table = Table::new("", rows)
-        .column(heads, |row| {
-            prose::list(named.iter().map(|(_, of)| of(row)))
+        .column(heads.join(": "), |row| {
+            let labels: Vec<&str> = named.iter().map(|(_, of)| of(row)).collect();
+            labels.join(": ")
         })
         .column("wakes/s", |row| row.of.wakes_per_s.map(units::per_second))
-        .column("asked", |row| {
-            let asked = row.of.asked_ns?;
-            let from = if asked.min == asked.max { "" } else { "from " };
-            Some(format!("{from}{}", units::nominal(asked.min)))
-        })
+        .column(
+            if is_signalled {
+                "sleep/timeout"
+            } else {
+                "wait of"
+            },
+            waits_of,
+        )
+        .only_if(one_length.is_none())
         .column("slept p50", |row| Some(units::fine(row.of.slept_ns?.p50?)))
+        .in_words("slept: the median time from the call to its return.")
         .column("signal p50", |row| {
             Some(units::duration(row.of.since_signal_ns?.p50?))
         })
+        .in_words("signal: from the signal to the end of the wait for it.")
         .only_if(is_signalled)
         .column("late p50", |row| row.m.late_ns.p50.map(units::duration))
         .only_if(!is_signalled)
         .column("CPU %", |row| row.m.cpu.fraction.map(units::percent))
         .column("computer W", |row| power(row).map(units::watts))
         .if_known();
-    let signal = if is_signalled {
-        " signal: from that to the end of the wait for it."
-    } else {
-        ""
-    };
-    let note = format!("slept: from the call to its return, the median.{signal}");
-    let caption = match alike.is_empty() {
-        true => note,
-        false => format!("All: {alike}. {note}"),
-    };
+    let waits = one_length.map(|length| format!("waits of {length}"));
+    let alike = prose::list([alike].into_iter().filter(|it| !it.is_empty()).chain(waits));
+    let caption = prose::when(!alike.is_empty(), || format!("All rows: {alike}."));
     verdict.told(table, caption)
 }
 
@@ -219,13 +233,15 @@ fn stated(all: &[Expectation], title: Option<&str>) -> Option<String> {
         .partition(|expected| expected.holds);
     let n = hold.len() + differing.len();
     let title = title.map(|title| title.trim_end_matches('.'));
-    let of = title.map_or_else(String::new, |title| format!("\"{title}\": "));
+    let of = title.map_or_else(String::new, |title| format!("Shown: \"{title}\". "));
     match (n, &differing[..]) {
         (0, _) => None,
-        (1, []) => Some(format!("{of}the figure that its source states holds.")),
-        (_, []) => Some(format!("{of}all {n} figures that its sources state hold.")),
+        (1, []) => Some(format!("{of}It agrees with the figure of its source.")),
+        (_, []) => Some(format!(
+            "{of}It agrees with all {n} figures of its sources."
+        )),
         (_, [first, ..]) => Some(format!(
-            "{of}{} of {n} figures that its sources state hold. One that does not: {}, on {}.",
+            "{of}It agrees with {} of {n} figures of its sources. One that differs: {}, on {}.",
             hold.len(),
             figure(first),
             first.on
@@ -240,7 +256,8 @@ fn compared(all: &[Expectation]) -> Option<String> {
     let (first, _) = models.first()?;
     let told = models.iter().map(|(on, figures)| {
         let same = figures.iter().filter(|expected| expected.holds).count();
-        format!("{same} of {} on {on}", figures.len())
+        let on = prose::when(models.len() > 1, || format!(" on {on}"));
+        format!("{same} of {} agree{on}", figures.len())
     });
     let told = prose::list(told);
     let mut figures = models.iter().flat_map(|(_, figures)| figures);
@@ -252,17 +269,17 @@ fn compared(all: &[Expectation]) -> Option<String> {
         format!(" One that differs: {}{on}.", figure(expected))
     });
     Some(format!(
-        "Its sources state figures of other models; so many come out the same: {told}.{example}"
+        "Its sources are about other models; of their figures, {told}.{example}"
     ))
 }
 
-/// `A, B asks for 2 ms, wakes per s: 500 +- 5 /s stated, 62.5 /s came out`.
+/// `wakes per s of A in "B asks for 2 ms": 500 +- 5 /s stated, 62.5 /s simulated`.
 fn figure(of: &Expectation) -> String {
     format!(
-        "{}, {}, {}: {} stated, {} came out",
+        "{} of {} in \"{}\": {} stated, {} simulated",
+        of.figure.replace('_', " "),
         of.subject,
         of.phase,
-        of.figure.replace('_', " "),
         of.expected,
         of.got
     )

@@ -33,7 +33,7 @@ fn a_page_has_answers_figures_and_tables_and_is_the_same_each_time() {
     let html = page(&runs);
     assert_eq!(html, page(&runs));
     for needed in [
-        "For a 60 Hz loop",
+        "In a 60 Hz loop",
         "Warning: ",
         "<title>Lateness against CPU time at 60 Hz</title>",
         "<summary>pace at 60 Hz: lateness</summary>",

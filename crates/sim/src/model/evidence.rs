@@ -40,9 +40,10 @@ pub struct Evidence {
     /// How many parameters decide how long waits last, and how many of these are documented or
     /// measured by others.
     pub lengths: (usize, usize),
-    /// The rest of it, in words: the scheduling under load, any comparison with a computer, and
-    /// the number of changed parameters.
+    /// The basis of the scheduling under load and the number of changed parameters, in words.
     pub others: String,
+    /// The comparison with a computer: `never compared with a Mac`.
+    pub compared: String,
 }
 
 impl Model {
@@ -65,21 +66,23 @@ impl Model {
             let from_book = load.iter().filter(is_of_book).count();
             let all = load.len();
             _ = match from_book * 2 >= all {
-                true => write!(others, "; load is from a book"),
-                false => write!(others, ", {} of {all} of load", sure(&load)),
+                true => write!(others, "; scheduler from \"{BOOK}\""),
+                false => write!(others, ", and {} of {all} load parameters", sure(&load)),
             };
         }
         let compared = known.compared();
-        _ = match compared.result {
-            "" => write!(others, "; never compared with {}", compared.computer),
-            result => write!(others, "; {result} on {}", compared.computer),
+        let computer = compared.computer;
+        let compared = match compared.result {
+            "" => format!("never compared with {computer}"),
+            result => format!("{result} on {computer}"),
         };
         if !set.is_empty() {
-            _ = write!(others, "; {} set for this run", set.len());
+            _ = write!(others, "; {} more are set for this run", set.len());
         }
         Some(Evidence {
             lengths: (lengths.len(), sure(&lengths)),
             others,
+            compared,
         })
     }
 }
@@ -101,15 +104,16 @@ mod tests {
     #[test]
     fn it_says_on_what_the_parameters_of_the_run_rest() {
         let windows = evidence("windows-11");
-        assert_eq!(
-            windows.others,
-            "; load is from a book; never compared with a Windows computer"
-        );
+        assert_eq!(windows.others, "; scheduler from \"Windows Internals\"");
+        assert_eq!(windows.compared, "never compared with a Windows computer");
         let all = windows.lengths;
         assert!(all.1 > 0 && all.1 < all.0, "{windows:?}");
         // A value that the user set rests on the user.
         let set = evidence("windows-11,hardware=amd,slip=60");
-        assert!(set.others.ends_with("; 2 set for this run"), "{set:?}");
+        assert!(
+            set.others.ends_with("; 2 more are set for this run"),
+            "{set:?}"
+        );
         assert_eq!(set.lengths, (all.0 - 2, all.1));
         assert_eq!(evidence("windows-11,hardware=exact"), windows);
         assert_eq!(Model::parse("fake-5ms").unwrap().evidence(), None);
@@ -118,8 +122,8 @@ mod tests {
     #[test]
     fn every_model_says_whether_it_was_compared() {
         for known in Model::known() {
-            let others = evidence(known.name).others;
-            assert!(others.contains(known.compared().computer), "{others}");
+            let compared = evidence(known.name).compared;
+            assert!(compared.contains(known.compared().computer), "{compared}");
         }
     }
 }

@@ -92,7 +92,7 @@ impl Setting {
         self.batch.check()?;
         if counts && self.batch.remembers() {
             return Err(format!(
-                "batch {} remembers what it took, which an atomic counter cannot; give a lock",
+                "batch {} needs a lock: an atomic counter cannot remember the last take",
                 self.batch
             ));
         }

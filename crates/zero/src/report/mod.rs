@@ -152,13 +152,13 @@ pub(crate) fn lock_in_words(lock: &str, not_validated: bool) -> String {
 }
 
 /// The meaning of that mark.
-pub(crate) const NOT_VALIDATED: &str = "not validated: no published measurement of this lock on this kind of computer \
-    confirms the simulation within a factor of 1.5 (punctual zero simulate --validate).";
+pub(crate) const NOT_VALIDATED: &str = "not validated: no published measurement confirms the simulation of this lock, \
+    within a factor of 1.5, on this kind of computer.";
 
-/// `two stable states: 12.3 or 45.6 GB per CPU-s`.
+/// `12.3 GB per CPU-s if all workers begin at once, 45.6 if one after another`.
 pub(crate) fn states_in_words([at_once, apart]: [f64; 2]) -> String {
     let [at_once, apart] = [at_once, apart].map(units::gb);
-    format!("two stable states: {at_once} or {apart} GB per CPU-s")
+    format!("{at_once} GB per CPU-s if all workers begin at once, {apart} if one after another")
 }
 
 pub(crate) fn threads_in_words(threads: u64) -> String {

@@ -17,6 +17,9 @@ pub(super) fn verdict(run: &Run<ZeroRow>) -> Option<Verdict> {
     of_pools(run).or_else(|| of_probe(run))
 }
 
+/// The meaning of the column.
+const POOL: &str = "pool: the lock, the pages that a worker takes at a time, the workers.";
+
 /// The best of each group in a sentence, and the pools of the first.
 fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
     const GROUPS: usize = 2;
@@ -31,38 +34,50 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
     let (best, worst) = (ranked.first()?, ranked.last()?);
     sentences.splice(0..0, busy(first));
     sentences.extend(matrix(run));
+    let whose = match ranked.len() {
+        1 => "It".to_owned(),
+        _ => format!("The worst pool, {},", worst.in_words()),
+    };
     sentences.push(format!(
-        "The worst, {}, spends {} % of its CPU time waiting for its lock, and {} % zeroing.",
-        worst.in_words(),
+        "{whose} spends {} % of its CPU time waiting for its lock, and {} % zeroing.",
         units::percent(worst.zeroing.cpu.waiting),
         units::percent(worst.zeroing.cpu.zeroing),
     ));
     let mut states = ranked.iter().filter_map(|cell| {
         let states = states_in_words(cell.simulated.states_gb_per_cpu_s?);
-        Some(format!(
-            "{}: {states}, by how the workers begin",
-            cell.in_words()
-        ))
+        let name = match ranked.len() {
+            1 => "It".to_owned(),
+            _ => format!("The pool {},", cell.in_words()),
+        };
+        Some(format!("{name} has two stable rates: {states}"))
     });
     let states = states.next().map(|first| match states.count() {
         0 => format!("{first}."),
-        more => format!("{first}; {more} more such pools: --full."),
+        more => format!("{first}. --full has {more} more such pools."),
     });
     sentences.extend(states);
     if groups.len() > GROUPS {
         let more = groups.len() - GROUPS;
-        sentences.push(format!("{more} more kinds of memory or computers: --full."));
+        sentences.push(format!(
+            "--full has {more} more kinds of memory or computers."
+        ));
     }
     let of = first.among(&groups);
     let of = prose::when(!of.is_empty(), || format!("{of}: "));
     let others = Others::of(first);
     let mark = |cell: &Cell| match std::ptr::eq(cell, *best) {
         true if others.alike > 0 => Some("alike"),
-        true => (others.unjudged == 0).then_some("most"),
+        true => (others.all > 0 && others.unjudged == 0).then_some("most"),
         false => (told(first, best, cell) == Told::Alike).then_some("alike"),
     };
     let table = Table::new("", &ranked)
         .column("pool", |cell| cell.in_words())
+        .in_words(POOL)
+        .mark_in_words("not validated", NOT_VALIDATED)
+        .mark_in_words(
+            "alike",
+            "alike: no significant difference from the highest.",
+        )
         .column("GB per CPU-s", |cell| {
             TableCell::from(cell.gb_per_cpu_s().written(units::gb)).marked(mark(cell))
         })
@@ -72,23 +87,20 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
         .column("waiting %", |cell| units::percent(cell.zeroing.cpu.waiting));
     let counts = ranked.iter().map(|cell| cell.zeroing.rounds.len() as u64);
     let counts = match first.model() {
-        Some(_) => "one simulated pass each".to_owned(),
-        None => format!("n = {} rounds", select::counts(counts)),
+        Some(_) => {
+            "One simulated pass each [range: unknown figures of the computer varied in turn]"
+                .to_owned()
+        }
+        None => format!(
+            "n = {} rounds [95 % interval from 6 rounds on]",
+            select::counts(counts)
+        ),
     };
     let next = match first.model() {
         Some(_) => "Next: punctual zero run measures it here; --full has all tables.",
         None => "Next: punctual zero advise says which pool to use; --full has all tables.",
     };
-    let marks = prose::when(others.alike > 0, || {
-        " alike: no significant difference.".to_owned()
-    });
-    let not_validated = prose::when(ranked.iter().any(|cell| cell.is_not_validated()), || {
-        format!(" {NOT_VALIDATED}")
-    });
-    Some(Verdict::new(sentences, next).told(
-        table,
-        format!("{of}{counts}.{marks} GB: 1e9 bytes zeroed.{not_validated}"),
-    ))
+    Some(Verdict::new(sentences, next).told(table, format!("{of}{counts}. GB: 1e9 bytes zeroed.")))
 }
 
 /// The table of latencies between CPUs that was simulated, if it was.
@@ -102,7 +114,7 @@ pub(super) fn matrix(run: &Run<ZeroRow>) -> Option<String> {
         .collect();
     let [from, to] = pair[..] else { return None };
     Some(format!(
-        "A cache line goes between CPUs as the table of {} CPUs says: {} on average, {} between CPUs {from} and {to}, the slowest pair.",
+        "By the table of {} CPUs, a cache line takes {} between two CPUs on average, and {} between {from} and {to}, the slowest pair.",
         fact("matrix_cpus")?.as_u64()?,
         ns("matrix_mean_ns")?,
         ns("matrix_slowest_ns")?,
@@ -115,9 +127,9 @@ fn busy(group: &PoolGroup) -> Option<String> {
     let cells = group.cells.iter().filter(|_| group.is_in_bursts());
     let most = cells.max_by(|a, b| cpus(a).total_cmp(&cpus(b)))?;
     Some(format!(
-        "Zeroing keeps {} CPUs busy with {}: all of them for {} % of the time.",
-        units::ratio(cpus(most)),
+        "Zeroing with the pool {} keeps {} CPUs busy on average: its threads work for {} % of the time.",
         most.in_words(),
+        units::ratio(cpus(most)),
         units::percent(most.simulated.duty?),
     ))
 }
@@ -187,16 +199,17 @@ fn best_of(group: &PoolGroup, groups: &[PoolGroup]) -> Option<String> {
         alike,
         unjudged,
     } = Others::of(group);
-    let begin = format!(
-        "The most memory per second of CPU time{among}: {}, {gb} GB",
-        best.in_words()
-    );
+    let begin = match ranked.len() {
+        1 => format!("The pool {}{among}, zeroes", best.in_words()),
+        _ => format!("The most efficient pool{among}: {},", best.in_words()),
+    };
+    let begin = format!("{begin} {gb} GB per second of CPU time");
     let few = match best.zeroing.rounds.len() {
         n if n < ROUNDS => {
-            format!("; {n} rounds are too few to tell it from the others, {ROUNDS} would do")
+            format!("; too few rounds ({n} of {ROUNDS}) to compare it with the others")
         }
         _ => format!(
-            "; {unjudged} of {all} others have fewer than the {ROUNDS} rounds that it takes to judge"
+            "; {unjudged} of {all} others have fewer than {ROUNDS} rounds, too few to compare"
         ),
     };
     let few = prose::when(unjudged > 0, || few);
@@ -247,10 +260,10 @@ fn of_probe(run: &Run<ZeroRow>) -> Option<Verdict> {
         .column("step", |(step, _)| *step)
         .column("ordinary pages", |(_, [ordinary, _])| ordinary.map(within))
         .column("huge pages", |(_, [_, huge])| huge.map(within));
-    let next = "Next: punctual zero run says how several threads zero it; --full has blocks, processes and who pays.";
+    let next = "Next: punctual zero run says how several threads zero it; --full has blocks, processes and the thread that pays.";
     Some(Verdict::new(sentences, next).told(
         table,
-        "CPU time for each 4 KiB [95 %, or the range of few rounds]. Huge: where the system has them.",
+        "CPU time for each 4 KiB [95 % interval; with fewer than 6 rounds, the range].",
     ))
 }
 
@@ -259,9 +272,9 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
     let mut sentences: Vec<String> = picks
         .map(|pick| {
             let goal = match pick.goal.as_str() {
-                "cpu" => "For the least CPU time",
-                "wall" => "For the most per second",
-                _ => "For both",
+                "cpu" => "For the least CPU time (goal cpu)",
+                "wall" => "For the most memory per second (goal wall)",
+                _ => "For a balance of both",
             };
             let pool = pick.pool.in_words(pick.rates.not_validated);
             format!("{goal}: lock {pool}.")
@@ -278,6 +291,8 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
     let table = Table::new("", &rated)
         .column("goal", |(goal, ..)| *goal)
         .column("pool", |(_, pool, of)| pool.in_words(of.not_validated))
+        .in_words(POOL)
+        .mark_in_words("not validated", NOT_VALIDATED)
         .column("GB per CPU-s", |(.., of)| units::gb(of.gb_per_cpu_s.median))
         .column("GB per s", |(.., of)| units::gb(of.wall_gb_per_s.median))
         .column("waiting %", |(.., of)| units::percent(of.wait_share.median));
@@ -285,22 +300,20 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
         true => (
             "Next: punctual zero advise measures it on this computer.",
             format!(
-                "By the model of {}, the best of {} pools",
+                "The best of {1} pools, by the model of {0}; GB: 1e9 bytes. naive: without this advice",
                 advice.on, advice.considered
             ),
         ),
         false => (
             "Next: punctual zero run shows all pools, and where their CPU time goes.",
-            format!("Measured here, the best of {} pools", advice.considered),
+            format!(
+                "The best of {} pools, measured here; GB: 1e9 bytes. naive: without this advice",
+                advice.considered
+            ),
         ),
     };
     Verdict::new(sentences, next).told(
         table,
-        format!(
-            "{of}. --full has ranges and the rules of thumb.{}",
-            prose::when(rated.iter().any(|(.., of)| of.not_validated), || {
-                format!(" {NOT_VALIDATED}")
-            })
-        ),
+        format!("{of}. --full has ranges and the rules of thumb.",),
     )
 }

@@ -383,7 +383,7 @@ mod tests {
         assert!(
             cells.left_out[0]
                 .what
-                .starts_with("Left out: batch growing remembers")
+                .starts_with("Left out: batch growing needs a lock")
         );
         let alone = Settings {
             locks: Some(vec![LockKind::Counter]),

@@ -116,7 +116,7 @@ fn said(run: &Run<ZeroRow>) -> Verdict {
 fn the_best_is_named_where_the_rounds_tell_it_apart() {
     let apart = said(&pools(&[[9.0, 10.0, 11.0], [5.0, 6.0, 7.0]], 6));
     assert!(
-        apart.sentences[0].starts_with("The most memory per second of CPU time: lock0, batch 64,"),
+        apart.sentences[0].starts_with("The most efficient pool: lock0, batch 64,"),
         "{apart:?}"
     );
     let alike = said(&pools(&[[6.5, 10.0, 11.0], [5.0, 6.0, 7.0]], 6));
@@ -127,7 +127,7 @@ fn the_best_is_named_where_the_rounds_tell_it_apart() {
     let few_rounds = said(&pools(&[[9.0, 10.0, 11.0], [5.0, 6.0, 7.0]], 3));
     let sentence = &few_rounds.sentences[0];
     assert!(
-        sentence.contains("; 3 rounds are too few to tell it from the others, 6 would do."),
+        sentence.contains("; too few rounds (3 of 6) to compare it with the others."),
         "{sentence}"
     );
     assert!(
@@ -157,10 +157,10 @@ proptest! {
         let rivals = rivals.filter(|ends| is_judged && ends[2] >= best[0]).count();
         let says = |words: &str| verdict.sentences[0].contains(words);
         prop_assert_eq!(says("do not differ significantly"), rivals > 0, "{:?}", verdict);
-        prop_assert_eq!(says("too few to tell"), !is_judged && others > 0, "{:?}", verdict);
+        prop_assert_eq!(says("too few rounds ("), !is_judged && others > 0, "{:?}", verdict);
         let rows = verdict.overview.unwrap().rows;
         let marks = |mark| rows.iter().filter(|row| row[1].starts_with(mark)).count();
-        let is_best = rivals == 0 && (is_judged || others == 0);
+        let is_best = rivals == 0 && is_judged && others > 0;
         prop_assert_eq!(marks("most "), usize::from(is_best));
         prop_assert_eq!(marks("alike "), if rivals == 0 { 0 } else { rivals + 1 });
     }

@@ -96,7 +96,7 @@ fn rated(advice: &ZeroAdvice) -> Section {
 fn states(advice: &ZeroAdvice) -> Vec<String> {
     let states = advice.rated().filter_map(|(goal, _, of)| {
         let states = report::states_in_words(of.states_gb_per_cpu_s?);
-        Some(format!("{goal}: {states}, by how the workers begin."))
+        Some(format!("{goal}, two stable rates: {states}."))
     });
     states.collect()
 }

@@ -370,10 +370,14 @@ fn simulated_pages(group: &PoolGroup) -> Option<String> {
         true => least.to_string(),
         false => format!("{least} to {most}"),
     };
+    let is_whole = pages == all;
     let all = select::counts(all);
-    Some(format!(
-        "Of the {all} pages of a pool, {simulated} were simulated; the others are counted up from these."
-    ))
+    Some(match is_whole {
+        true => format!("All {all} pages of a pool were simulated."),
+        false => format!(
+            "Of the {all} pages of a pool, {simulated} were simulated, and the others extrapolated."
+        ),
+    })
 }
 
 /// The pools whose begin decides what they settle to.
@@ -387,12 +391,7 @@ fn states(cells: &[&Cell]) -> Option<String> {
         ))
     });
     let states: Vec<String> = states.collect();
-    (!states.is_empty()).then(|| {
-        format!(
-            "What a pool settles to if all workers begin at once, or one after another: {}.",
-            states.join("; ")
-        )
-    })
+    (!states.is_empty()).then(|| format!("Pools with two stable rates: {}.", states.join("; ")))
 }
 
 /// The same where no interval stands beside a number.
