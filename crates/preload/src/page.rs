@@ -80,8 +80,8 @@ pub mod at {
     pub const RUNTIMES: usize = 160;
     /// The books: [`super::BOOKS`] entries of eight words.
     pub const BOOKS: usize = 192;
-    /// The lines of programs that wait: [`super::LINES`] entries of [`super::LINE_WORDS`] words. The first word is not
-    /// zero, the second is the number of the line, and the others are the end of the name of its file.
+    /// The lines of programs that wait: [`super::LINES`] entries of [`super::LINE_WORDS`] words: one that is not
+    /// zero, the number of the line, and the end of the name of its file.
     pub const LINES: usize = BOOKS + 8 * super::BOOKS;
     /// The log: entries of eight words.
     pub const LOG: usize = LINES + super::LINE_WORDS * super::LINES;

@@ -174,7 +174,7 @@ impl Report for Measurement {
                 .waits
                 .iter_mut()
                 .filter_map(|waits| waits.line.as_mut());
-            // Those in the folder of the command begin there.
+            // Paths in the folder of the command begin there.
             for line in lines.filter(|line| line.starts_with('/')) {
                 *line = prose::last_parts([line.as_str()].into_iter(), "");
             }

@@ -38,8 +38,8 @@ struct Waits {
     line: Option<String>,
     by_timer: u64,
     by_event: u64,
-    /// Of those that their timer ended: what they asked for, what the rule made of it, what they took, and what the line
-    /// of the program asks for.
+    /// Of waits that their timer ended: the lengths asked for, those of the rule, those measured, and those that the
+    /// line of the program asks for.
     sums: [u64; 4],
 }
 

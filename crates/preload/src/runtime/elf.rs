@@ -45,7 +45,7 @@ fn short(file: &[u8], at: usize) -> Option<usize> {
     Some(u16::from_ne_bytes(part(file, at)?).into())
 }
 
-/// So many bytes from a place on.
+/// `N` bytes from a place on.
 pub fn part<const N: usize>(file: &[u8], at: usize) -> Option<[u8; N]> {
     file.get(at..at.checked_add(N)?)?.try_into().ok()
 }

@@ -125,7 +125,7 @@ pub const ALIKE: &[&str] = &[
 /// The mark that a compiler leaves in each program.
 const MARK: &[u8] = b"rustc version 1.";
 
-/// What the file of a program says of Rust.
+/// The mark of Rust in the file of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFile {
     /// Nothing.

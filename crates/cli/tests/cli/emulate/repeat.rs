@@ -207,7 +207,7 @@ fn a_signal_ends_all_processes_of_a_run() {
         running.until_it_says("ended early, after 0 whole runs");
         assert_eq!(running.end().1, Some(3), "{signal}");
         let group = fs::read_to_string(folder.path().join("group")).unwrap();
-        // They take a moment, and nobody may wait for the last ones.
+        // The last ones take a moment to end.
         while lives(group.trim()) {
             std::thread::yield_now();
         }
