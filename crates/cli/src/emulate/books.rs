@@ -38,8 +38,8 @@ struct Waits {
     line: Option<String>,
     by_timer: u64,
     by_event: u64,
-    /// Of waits that their timer ended: the lengths asked for, those of the rule, those measured, and those that the
-    /// line of the program asks for.
+    /// The lengths of the waits that their timer ended: as asked for, by the rule, as measured, and as the line of
+    /// the program asks for them.
     sums: [u64; 4],
 }
 
