@@ -69,7 +69,7 @@ fn a_scenario_comes_with_its_command_and_its_run() {
         answer["text"]
             .as_str()
             .unwrap()
-            .contains("All rows: on linux,slack=1ns")
+            .contains("on linux,slack=1ns")
     );
     assert_eq!(answer["answer"][0], "A sleep took 1.008 ms in the median.");
 }

@@ -38,8 +38,8 @@ struct Waits {
     line: Option<String>,
     by_timer: u64,
     by_event: u64,
-    /// The lengths of the waits that their timer ended: as asked for, by the rule, as measured, and as the line of
-    /// the program asks for them.
+    /// The lengths of waits that their timer ended: asked for, by the rule, measured, and asked for by the line of the
+    /// program.
     sums: [u64; 4],
 }
 
