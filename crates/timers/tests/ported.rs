@@ -212,7 +212,8 @@ fn a_task_that_waits_for_a_tick_is_woken_when_the_interval_changes() {
         told.recv().unwrap();
     }
     for change in changes {
-        assert!(interval.poll_tick(&mut context).is_pending());
+        // Ticks of a millisecond may be due already.
+        while interval.poll_tick(&mut context).is_ready() {}
         change(&mut interval);
         let next = interval.next_at();
         loop {
