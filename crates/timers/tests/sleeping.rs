@@ -98,7 +98,7 @@ fn poll<F: Future + ?Sized>(future: Pin<&mut F>) -> Poll<F::Output> {
 
 #[test]
 fn whoever_polled_last_is_woken() {
-    let mut sleep = pin!(sleep(us(2_000)));
+    let mut sleep = pin!(sleep(us(100_000)));
     assert!(poll(sleep.as_mut()).is_pending());
     block_on(sleep);
 }
@@ -109,9 +109,9 @@ fn a_sleep_is_dropped_polled_or_not() {
     let mut asked = Box::pin(sleep(Duration::MAX));
     assert!(poll(asked.as_mut()).is_pending());
     drop(asked);
-    let mut due = Box::pin(sleep(us(300)));
+    let mut due = Box::pin(sleep(us(100_000)));
     assert!(poll(due.as_mut()).is_pending());
-    thread::sleep(us(500));
+    thread::sleep(us(100_500));
     drop(due);
 }
 
