@@ -104,6 +104,8 @@ pub(crate) fn timer_of(clock: &dyn Clock) -> Method {
 const LAST: Nanos = Nanos::from_us(2);
 /// After so many readings without progress, the clock stands still.
 const MANY: u32 = 1 << 13;
+/// The same of yields: beside busy threads each can take a time slice.
+const MANY_YIELDS: u32 = 1 << 6;
 /// How often a spin looks whether it was cancelled.
 const LOOK: Nanos = Nanos::from_us(20);
 
@@ -528,7 +530,7 @@ impl Waiter {
                         Some(clock) => clock.yield_now(),
                     }
                     yields = yields.wrapping_add(1);
-                    if yields % MANY == 0 && self.clock.is_none() && clock_stands() {
+                    if yields % MANY_YIELDS == 0 && self.clock.is_none() && clock_stands() {
                         outcome.end = self.outlast(goal.deadline, stops);
                         return outcome;
                     }
