@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use punctual_preload::accurate::{Accurate, BINS, Class, Lateness, ONE_IN, at};
-
 use punctual_report::units;
 
 use super::run::{code, read, watched};
@@ -36,10 +35,7 @@ pub(super) fn run(args: &ExecArgs) -> Result<u8, Failure> {
     let refused = |why: anyhow::Error| Failure::new(REFUSED, format!("{why:#}"));
     let status = status.map_err(|why| failure.take().unwrap_or_else(|| refused(why)))?;
     if !args.quiet {
-        let bytes = read(&page, at::WORDS).map_err(cannot_write("the summary"))?;
-        let words: Vec<u64> = (bytes.chunks_exact(8))
-            .map(|word| u64::from_ne_bytes(word.try_into().expect("eight bytes")))
-            .collect();
+        let words = read(&page, at::WORDS).map_err(cannot_write("the summary"))?;
         for line in summary(&accurate, &words, begin.elapsed()) {
             say!("{line}");
         }

@@ -74,10 +74,7 @@ fn native(call: Call, asked: u64) -> Option<u64> {
 impl Books {
     /// Reads the books of a page.
     pub(super) fn read(page: &File) -> io::Result<Self> {
-        let bytes = super::run::read(page, page::WORDS)?;
-        let words = bytes.chunks_exact(8);
-        let words = words.map(|word| u64::from_ne_bytes(word.try_into().expect("eight bytes")));
-        Ok(Self::of(&words.collect::<Vec<_>>()))
+        super::run::read(page, page::WORDS).map(|words| Self::of(&words))
     }
 
     fn of(words: &[u64]) -> Self {

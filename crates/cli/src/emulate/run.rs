@@ -64,12 +64,13 @@ pub(super) fn under(
     stage.with_page(&words, 8 * room)
 }
 
-/// The bytes of the first words of a page.
-pub(super) fn read(mut page: &fs::File, words: usize) -> io::Result<Vec<u8>> {
+/// The first words of a page.
+pub(super) fn read(mut page: &fs::File, words: usize) -> io::Result<Vec<u64>> {
     let mut bytes = Vec::new();
     page.rewind()?;
     page.take(8 * words as u64).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    let (words, _) = bytes.as_chunks();
+    Ok(words.iter().map(|word| u64::from_ne_bytes(*word)).collect())
 }
 
 /// The exit code for what the program returned.

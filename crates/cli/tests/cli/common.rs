@@ -88,6 +88,14 @@ impl Drop for Running {
     }
 }
 
+/// Copies a program that is to be run, by another process. A file that this process has written cannot be run as long
+/// as a child that another test has just forked holds it (ETXTBSY).
+#[cfg(target_os = "linux")]
+pub(crate) fn copy_program(from: impl AsRef<Path>, to: &Path) {
+    let copied = Command::new("cp").arg(from.as_ref()).arg(to).status();
+    assert!(copied.unwrap().success());
+}
+
 /// In a directory with a `file` and an empty `folder`, see [`assert_refused_in`].
 pub(crate) fn assert_refused(arguments: &str, words: &str) {
     let directory = tempfile::tempdir().unwrap();

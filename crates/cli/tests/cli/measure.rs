@@ -320,7 +320,7 @@ fn peaks_are_named_by_their_ticks() {
 fn what_was_measured_before_a_failure_is_kept() {
     let directory = tempfile::tempdir().unwrap();
     let copy = directory.path().join("punctual");
-    std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &copy).unwrap();
+    common::copy_program(env!("CARGO_BIN_EXE_punctual"), &copy);
     let json = directory.path().join("run.json");
     let child = std::process::Command::new(&copy)
         .args(["measure", "clocks", "inherit", "--quick", "--json"])

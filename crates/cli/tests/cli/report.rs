@@ -122,13 +122,14 @@ fn a_page_is_opened_whatever_its_name() {
     let opened = folder.join("opened");
     let made = Command::new("mkfifo").arg(&opened).status();
     assert!(made.unwrap().success());
-    let opens = folder.join("xdg-open");
+    let opens = folder.join("opens.sh");
     fs::write(
         &opens,
         format!("#!/bin/sh\necho \"$1\" >'{}'\n", opened.display()),
     )
     .unwrap();
     fs::set_permissions(&opens, fs::Permissions::from_mode(0o755)).unwrap();
+    crate::common::copy_program(&opens, &folder.join("xdg-open"));
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
     let output = punctual(folder)
         .env("PATH", path)

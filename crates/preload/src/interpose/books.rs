@@ -45,9 +45,7 @@ impl Wait {
         };
         let end = now.saturating_add(ends.as_thirds().div_ceil(3) - called);
         let due = now + asked;
-        let slack = (end < due + USUAL_SLACK)
-            .then(|| without_slack(1))
-            .flatten();
+        let slack = (end < due + USUAL_SLACK).then(|| lower_slack(1)).flatten();
         let wait = Self {
             page,
             call,
@@ -141,12 +139,12 @@ pub(super) fn set_slack(slack: libc::c_int) {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack) };
 }
 
-/// Takes the slack of this thread away if it has more than `most` nanoseconds; what it was then.
-pub(super) fn without_slack(most: libc::c_int) -> Option<libc::c_int> {
+/// Lowers the slack of this thread to `most` nanoseconds if it has more; what it was then.
+pub(super) fn lower_slack(most: libc::c_int) -> Option<libc::c_int> {
     // SAFETY: these concern the slack of this thread.
     unsafe {
         let before = libc::prctl(libc::PR_GET_TIMERSLACK);
-        (before > most && libc::prctl(libc::PR_SET_TIMERSLACK, 1) == 0).then_some(before)
+        (before > most && libc::prctl(libc::PR_SET_TIMERSLACK, most) == 0).then_some(before)
     }
 }
 

@@ -14,7 +14,7 @@ use punctual_core::{Goal, Nanos, Reason, Step};
 use punctual_sys::clock::{self, Host, Tick};
 use punctual_sys::{crowd, spin, thread};
 
-use super::books::{set_slack, without_slack};
+use super::books::{lower_slack, set_slack};
 use super::process;
 use super::strategies::{self, Ticket};
 use super::wait::{Ask, Until, errno, set_errno};
@@ -256,7 +256,7 @@ fn slackless<T>(call: impl FnOnce() -> T) -> T {
         true => Crowd::SLACK_MOST,
         false => Nanos::new(1),
     };
-    let before = without_slack(most.as_ns() as libc::c_int);
+    let before = lower_slack(most.as_ns() as libc::c_int);
     let result = call();
     if let Some(before) = before {
         set_slack(before);

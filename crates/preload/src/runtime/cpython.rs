@@ -6,7 +6,7 @@
 use punctual_core::Method;
 use punctual_rules::OsClock;
 
-use super::{Again, Clock, Instead, Line, Runtime};
+use super::{Again, Clock, EPOLL, Instead, KEVENT, Line, Runtime, WINSOCK_SELECT};
 use crate::Call;
 
 /// The minor versions that have lines.
@@ -22,17 +22,9 @@ pub const RUNTIME: Runtime = Runtime {
     requests: "it requests no timer interval by itself",
 };
 
-const fn instead(call: &'static str, methods: &'static [Method]) -> Instead {
-    Instead {
-        call,
-        methods,
-        again: Again::Never,
-    }
-}
-
 /// `PyCOND_TIMEDWAIT` on Windows: a condition variable on a semaphore, or `SleepConditionVariableSRW` in builds without
 /// `_PY_EMULATED_WIN_CV`. Both take whole milliseconds and end on the same ticks.
-const SEMAPHORE: Instead = instead(
+const SEMAPHORE: Instead = Instead::once(
     "WaitForSingleObjectEx",
     &[Method::WaitForSingleObject, Method::WindowsSleep],
 );
@@ -43,11 +35,11 @@ pub const LINES: &[Line] = &[
         versions: (9, 10),
         what: "time.sleep",
         here: SLEEPS,
-        windows: instead(
+        windows: Instead::once(
             "WaitForSingleObjectEx, in other threads Sleep",
             &[Method::WaitForSingleObject, Method::WindowsSleep],
         ),
-        macos: instead("select", &[Method::Select]),
+        macos: Instead::once("select", &[Method::Select]),
         source: "Modules/timemodule.c, pysleep",
     },
     Line {
@@ -55,7 +47,7 @@ pub const LINES: &[Line] = &[
         what: "time.sleep",
         here: SLEEPS,
         // Where Windows has no such timers, it takes a plain one.
-        windows: instead(
+        windows: Instead::once(
             "SetWaitableTimerEx, high-resolution",
             &[
                 Method::HighResolutionTimer,
@@ -63,7 +55,7 @@ pub const LINES: &[Line] = &[
                 Method::WindowsSleep,
             ],
         ),
-        macos: instead("nanosleep", &[Method::Nanosleep]),
+        macos: Instead::once("nanosleep", &[Method::Nanosleep]),
         source: "Modules/timemodule.c, pysleep and time_exec",
     },
     Line {
@@ -74,7 +66,7 @@ pub const LINES: &[Line] = &[
             again: Again::UntilOver,
             ..SEMAPHORE
         },
-        macos: instead("pthread_cond_timedwait", &[Method::ConditionVariable]),
+        macos: Instead::once("pthread_cond_timedwait", &[Method::ConditionVariable]),
         source: "Python/thread_nt.h, EnterNonRecursiveMutex; Python/condvar.h; Python/thread_pthread.h",
     },
     Line {
@@ -82,7 +74,7 @@ pub const LINES: &[Line] = &[
         what: "timeouts of threading and queue",
         here: LOCKS,
         windows: SEMAPHORE,
-        macos: instead(
+        macos: Instead::once(
             "pthread_cond_timedwait_relative_np",
             &[Method::ConditionVariable],
         ),
@@ -93,41 +85,37 @@ pub const LINES: &[Line] = &[
         what: "the switch interval of the global lock",
         here: &[Call::CondTimedwait, Call::CondClockwait],
         windows: SEMAPHORE,
-        macos: instead("pthread_cond_timedwait", &[Method::ConditionVariable]),
+        macos: Instead::once("pthread_cond_timedwait", &[Method::ConditionVariable]),
         source: "Python/ceval_gil.h or ceval_gil.c, take_gil; Python/condvar.h, PyCOND_TIMEDWAIT",
     },
     Line {
         versions: VERSIONS,
         what: "select.select",
         here: &[Call::Select, Call::Pselect],
-        // The length of a timeout of Winsock is in microseconds; that it ends on ticks is an inference.
-        windows: instead(
-            "select of Winsock",
-            &[Method::WaitableTimer, Method::WindowsSleep],
-        ),
-        macos: instead("select", &[Method::Select]),
+        windows: WINSOCK_SELECT,
+        macos: Instead::once("select", &[Method::Select]),
         source: "Modules/selectmodule.c, select_select_impl",
     },
     Line {
         versions: VERSIONS,
         what: "asyncio and other users of epoll",
-        here: &[Call::EpollWait, Call::EpollPwait, Call::EpollPwait2],
-        windows: instead(
+        here: EPOLL,
+        windows: Instead::once(
             "GetQueuedCompletionStatus",
             &[Method::WaitForSingleObject, Method::WindowsSleep],
         ),
-        macos: instead("kevent", &[Method::Kevent]),
+        macos: KEVENT,
         source: "Lib/asyncio/windows_events.py, IocpProactor._poll; Modules/overlapped.c; Lib/selectors.py, KqueueSelector",
     },
     Line {
         versions: VERSIONS,
         what: "timeouts of sockets, pipes and processes",
         here: &[Call::Poll, Call::Ppoll],
-        windows: instead(
+        windows: Instead::once(
             "select of Winsock, or WaitForMultipleObjects",
             &[Method::WaitForMultipleObjects, Method::WindowsSleep],
         ),
-        macos: instead("poll", &[Method::Poll]),
+        macos: Instead::once("poll", &[Method::Poll]),
         source: "Modules/socketmodule.c, internal_select; Lib/multiprocessing/connection.py, wait",
     },
 ];

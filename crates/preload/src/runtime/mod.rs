@@ -73,6 +73,29 @@ pub struct Instead {
     pub again: Again,
 }
 
+impl Instead {
+    /// A call that does not wait again.
+    const fn once(call: &'static str, methods: &'static [Method]) -> Self {
+        Self {
+            call,
+            methods,
+            again: Again::Never,
+        }
+    }
+}
+
+/// `select` of Winsock. The length of its timeout is in microseconds; that it ends on ticks is an inference.
+const WINSOCK_SELECT: Instead = Instead::once(
+    "select of Winsock",
+    &[Method::WaitableTimer, Method::WindowsSleep],
+);
+
+/// The event loop of a port to macOS.
+const KEVENT: Instead = Instead::once("kevent", &[Method::Kevent]);
+
+/// The calls of an event loop on Linux.
+const EPOLL: &[Call] = &[Call::EpollWait, Call::EpollPwait, Call::EpollPwait2];
+
 /// How a port waits again after a wait that ended too early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {

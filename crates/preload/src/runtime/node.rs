@@ -8,8 +8,7 @@ use std::ops::RangeInclusive;
 
 use punctual_core::Method;
 
-use super::{Again, Instead, Line, Runtime, elf};
-use crate::Call;
+use super::{Again, EPOLL, Instead, KEVENT, Line, Runtime, elf};
 
 /// The major versions that have lines; the odd ones between them have none.
 pub const VERSIONS: (u8, u8) = (18, 24);
@@ -29,17 +28,13 @@ pub const RUNTIME: Runtime = Runtime {
 pub const LINES: &[Line] = &[Line {
     versions: VERSIONS,
     what: "the event loop: timers and all that awaits them",
-    here: &[Call::EpollWait, Call::EpollPwait, Call::EpollPwait2],
+    here: EPOLL,
     windows: Instead {
         call: "GetQueuedCompletionStatusEx",
         methods: &[Method::WaitForSingleObject, Method::WindowsSleep],
         again: Again::UntilMillisecond,
     },
-    macos: Instead {
-        call: "kevent",
-        methods: &[Method::Kevent],
-        again: Again::Never,
-    },
+    macos: KEVENT,
     source: "libuv 1.43 to 1.52, src/win/core.c, uv__poll; src/unix/kqueue.c, uv__io_poll",
 }];
 

@@ -39,11 +39,9 @@ impl Port {
                 let mut known = instead.methods.iter().copied();
                 let method = known.find(|method| methods.contains(method))?;
                 // Only a plain `Sleep` is followed by another.
-                let again = match (instead.again, method) {
-                    (Again::OneMillisecond, Method::WindowsSleep) => Again::OneMillisecond,
-                    (Again::OneMillisecond, _) => Again::Never,
-                    (again, _) => again,
-                };
+                let is_once =
+                    instead.again == Again::OneMillisecond && method != Method::WindowsSleep;
+                let again = if is_once { Again::Never } else { instead.again };
                 Some(Way { method, again })
             });
             found.unwrap_or(plain)
@@ -59,12 +57,12 @@ impl Port {
 const MS: u64 = 1_000_000;
 
 /// The end of waits until the clock of libuv shows the end. A timeout has whole milliseconds.
-fn until_millisecond(method: Method, host: &mut Host, now: Time, asked: u64) -> Time {
+fn until_millisecond(mut wait: impl FnMut(Time, u64) -> Time, now: Time, asked: u64) -> Time {
     let shows = |time: Time| time.floor_ns() / MS;
     let due = shows(now).saturating_add(asked.div_ceil(MS));
     let (mut end, mut timeout) = (now, asked);
     for round in 0_u32.. {
-        end = host.end(method, end, end + Time::from_ns(timeout));
+        end = wait(end, timeout);
         let Some(left) = due.checked_sub(shows(end)).filter(|left| *left > 0) else {
             break;
         };
@@ -78,26 +76,27 @@ impl Way {
     /// The end of a wait that begins at `called` and asks for a length, both in nanoseconds.
     pub fn end(self, host: &mut Host, called: u64, asked: u64) -> Time {
         let now = Time::from_ns(called);
-        if self.again == Again::UntilMillisecond {
-            return until_millisecond(self.method, host, now, asked);
-        }
-        let mut end = host.end(self.method, now, now + Time::from_ns(asked));
+        let mut wait = |from: Time, ns: u64| host.end(self.method, from, from + Time::from_ns(ns));
         match self.again {
-            Again::UntilOver => {}
-            Again::OneMillisecond if end < now + Time::from_ns(asked) => {
-                return host.end(self.method, end, end + Time::from_ns(MS));
+            Again::Never => wait(now, asked),
+            Again::UntilOver => {
+                let due = Time::from_ns(called.saturating_add(asked.next_multiple_of(MS)));
+                let mut end = wait(now, asked);
+                while end < due {
+                    let left = (due - end).floor_ns() / MS * MS;
+                    if left == 0 {
+                        return due;
+                    }
+                    end = wait(end, left);
+                }
+                end
             }
-            _ => return end,
+            Again::OneMillisecond => match wait(now, asked) {
+                early if early < now + Time::from_ns(asked) => wait(early, MS),
+                end => end,
+            },
+            Again::UntilMillisecond => until_millisecond(wait, now, asked),
         }
-        let due = Time::from_ns(called.saturating_add(asked.next_multiple_of(MS)));
-        while end < due {
-            let left = (due - end).floor_ns() / MS * MS;
-            if left == 0 {
-                return due;
-            }
-            end = host.end(self.method, end, end + Time::from_ns(left));
-        }
-        end
     }
 
     /// It as a number of the log.

@@ -5,7 +5,7 @@
 
 use punctual_core::Method;
 
-use super::{Again, Instead, Line, Runtime, elf};
+use super::{Again, EPOLL, Instead, KEVENT, Line, Runtime, WINSOCK_SELECT, elf};
 use crate::Call;
 
 /// The minor versions of Rust 1 that have lines.
@@ -21,23 +21,15 @@ pub const RUNTIME: Runtime = Runtime {
     requests: "its standard library requests no timer interval by itself",
 };
 
-const fn instead(call: &'static str, methods: &'static [Method]) -> Instead {
-    Instead {
-        call,
-        methods,
-        again: Again::Never,
-    }
-}
-
 const SLEEPS: &[Call] = &[Call::Nanosleep, Call::ClockNanosleep];
 
 /// A high-resolution timer, or `Sleep` where Windows has none: before Windows 10 1803.
-const HIGH_RESOLUTION: Instead = instead(
+const HIGH_RESOLUTION: Instead = Instead::once(
     "a high-resolution waitable timer, or Sleep where there is none",
     &[Method::HighResolutionTimer, Method::WindowsSleep],
 );
 
-const NANOSLEEP: Instead = instead("nanosleep", &[Method::Nanosleep]);
+const NANOSLEEP: Instead = Instead::once("nanosleep", &[Method::Nanosleep]);
 
 /// The waits.
 pub const LINES: &[Line] = &[
@@ -45,7 +37,7 @@ pub const LINES: &[Line] = &[
         versions: (63, 74),
         what: "thread::sleep",
         here: SLEEPS,
-        windows: instead("Sleep", &[Method::WindowsSleep]),
+        windows: Instead::once("Sleep", &[Method::WindowsSleep]),
         macos: NANOSLEEP,
         source: "library/std/src/sys/windows/thread.rs, Thread::sleep",
     },
@@ -74,7 +66,7 @@ pub const LINES: &[Line] = &[
         what: "timeouts of park, condition variables and channels",
         here: &[Call::Futex],
         // Both take whole milliseconds, rounded up, and end on the same ticks.
-        windows: instead(
+        windows: Instead::once(
             "WaitOnAddress or SleepConditionVariableSRW",
             &[
                 Method::ConditionVariable,
@@ -82,7 +74,7 @@ pub const LINES: &[Line] = &[
                 Method::WindowsSleep,
             ],
         ),
-        macos: instead(
+        macos: Instead::once(
             "dispatch_semaphore_wait, or a condition variable of pthread",
             &[Method::ConditionVariable],
         ),
@@ -92,24 +84,20 @@ pub const LINES: &[Line] = &[
     Line {
         versions: VERSIONS,
         what: "tokio and other users of mio",
-        here: &[Call::EpollWait, Call::EpollPwait, Call::EpollPwait2],
-        windows: instead(
+        here: EPOLL,
+        windows: Instead::once(
             "GetQueuedCompletionStatusEx",
             &[Method::WaitForSingleObject, Method::WindowsSleep],
         ),
-        macos: instead("kevent", &[Method::Kevent]),
+        macos: KEVENT,
         source: "mio 0.8.11 to 1.2, src/sys/windows/iocp.rs, get_many and duration_millis; src/sys/unix/selector/kqueue.rs",
     },
     Line {
         versions: VERSIONS,
         what: "TcpStream::connect_timeout",
         here: &[Call::Poll, Call::Ppoll],
-        // As for CPython: that it ends on ticks is an inference.
-        windows: instead(
-            "select of Winsock",
-            &[Method::WaitableTimer, Method::WindowsSleep],
-        ),
-        macos: instead("poll", &[Method::Poll]),
+        windows: WINSOCK_SELECT,
+        macos: Instead::once("poll", &[Method::Poll]),
         source: "library/std/src/sys/net/connection/socket/windows.rs, connect_timeout; before sys/windows/net.rs",
     },
 ];

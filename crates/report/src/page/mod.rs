@@ -337,7 +337,7 @@ fn overview(verdict: &Verdict) -> String {
         return String::new();
     };
     table(&verdict.heading, &[], &overview.head, &overview.rows)
-        + &paragraph(&without_commands(&overview.caption))
+        + &paragraph(&without_commands(&overview.whole_caption()))
 }
 
 fn warnings<R: RunRow>(run: &Run<R>) -> String {

@@ -412,11 +412,6 @@ impl<'a, R> Table<'a, R> {
         self
     }
 
-    /// The marks that have an explanation.
-    pub(crate) fn marks(&self) -> &[(&'static str, &'static str)] {
-        &self.marks
-    }
-
     /// Leaves out each column, except the first, that is blank in all rows.
     pub fn known(mut self) -> Self {
         let is_known = |column: &Column<'a, R>| {
@@ -469,6 +464,15 @@ impl<'a, R> Table<'a, R> {
     }
 
     pub(crate) fn cells(&self) -> Cells {
+        let (mut cells, marks) = self.cells_and_marks();
+        cells
+            .words
+            .extend(marks.iter().map(|(_, words)| (*words).to_owned()));
+        cells
+    }
+
+    /// The cells, and apart from their words the marks in them with their explanations.
+    pub(crate) fn cells_and_marks(&self) -> (Cells, Vec<(&'static str, &'static str)>) {
         let mut marks = Marks::default();
         let mut row = |row: &R| {
             let columns = self.columns.iter();
@@ -478,16 +482,17 @@ impl<'a, R> Table<'a, R> {
         let rows: Vec<Vec<String>> = self.rows.iter().map(&mut row).collect();
         let has = |mark| rows.iter().flatten().any(|cell| has_word(cell, mark));
         let explained = self.marks.iter().filter(|(mark, _)| has(*mark));
-        let explained: Vec<String> = explained.map(|(_, words)| (*words).to_owned()).collect();
+        let explained = explained.copied().collect();
         let groups = self.groups.iter().cloned();
         let each = self.columns.len().saturating_sub(1) / self.groups.len().max(1);
-        Cells {
+        let cells = Cells {
             title: self.title.clone(),
             groups: groups.map(|name| (name, each)).collect(),
             head: self.columns.iter().map(|c| c.head.clone()).collect(),
             rows,
-            words: [self.words(), explained, marks.in_words()].concat(),
-        }
+            words: [self.words(), marks.in_words()].concat(),
+        };
+        (cells, explained)
     }
 
     /// The section: the title, the table, and the words below it.

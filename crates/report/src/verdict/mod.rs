@@ -52,7 +52,7 @@ pub struct Overview {
     pub rows: Vec<Vec<String>>,
     /// The explanation to read first.
     pub caption: String,
-    /// Marks with the sentences of the caption that explain them.
+    /// The marks of rows, with the sentences that explain them behind the caption.
     pub marks: Vec<(&'static str, &'static str)>,
     /// Whether the rows that sentences name, and that of the plain sleep, are shown even where
     /// there is no room.
@@ -220,11 +220,10 @@ impl Verdict {
     /// With the rows of a table, if it has any, without columns that are blank in all of them. The
     /// meaning of its columns and marks follows the caption.
     pub fn told<R>(self, table: Table<'_, R>, caption: impl Into<String>) -> Self {
-        let table = table.known();
-        let marks = table.marks().to_vec();
+        let (cells, marks) = table.known().cells_and_marks();
         let Cells {
             head, rows, words, ..
-        } = table.cells();
+        } = cells;
         let mut caption = vec![caption.into()];
         caption.extend(words);
         caption.retain(|words| !words.is_empty());
@@ -289,7 +288,7 @@ impl Verdict {
             }
         };
         if let Some(overview) = &self.overview {
-            let caption = wrapped(&overview.caption);
+            let caption = wrapped(&overview.whole_caption());
             let others = [&above, &caption, &next];
             // A longer line is broken by the terminal.
             let high = |line: &str| prose::width(line).div_ceil(width).max(1);
@@ -327,7 +326,7 @@ impl Verdict {
                 "---|".repeat(overview.head.len())
             );
             text.extend(overview.rows.iter().map(|cells| row(cells)));
-            text += &format!("\n{}\n", escaped(&overview.caption));
+            text += &format!("\n{}\n", escaped(&overview.whole_caption()));
         }
         text
     }
@@ -383,18 +382,24 @@ impl Overview {
         text
     }
 
-    /// The caption without the marks that only rows have which are not `shown`.
+    /// The caption, with the explanation of each mark.
+    pub(crate) fn whole_caption(&self) -> String {
+        self.caption_with(|_| true)
+    }
+
+    /// The caption, with the explanations of the marks that are `shown`.
     fn caption_of(&self, shown: &str) -> String {
         let words: Vec<&str> = shown.split_whitespace().collect();
         let shown = words.join(" ");
-        let mut caption = self.caption.clone();
-        for (mark, explained) in &self.marks {
-            if !has_word(&shown, mark) {
-                caption = caption.replace(explained, "");
-            }
-        }
-        let words: Vec<&str> = caption.split_whitespace().collect();
-        words.join(" ")
+        self.caption_with(|mark| has_word(&shown, mark))
+    }
+
+    fn caption_with(&self, is_told: impl Fn(&str) -> bool) -> String {
+        let marks = self.marks.iter().filter(|(mark, _)| is_told(mark));
+        let explained = marks.map(|(_, explained)| *explained);
+        let all = std::iter::once(self.caption.as_str()).chain(explained);
+        let all: Vec<&str> = all.filter(|words| !words.is_empty()).collect();
+        all.join(" ")
     }
 
     /// The rows that are so.

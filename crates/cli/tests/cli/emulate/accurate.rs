@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use super::compiled;
-use crate::common::{Running, punctual, stderr, stdout};
+use crate::common::{Running, copy_program, punctual, stderr, stdout};
 
 /// Runs a program with waits that end on time.
 fn accurate(options: &[&str], program: &Path, arguments: &[&str]) -> Output {
@@ -150,7 +150,7 @@ fn what_cannot_wait_on_time_is_refused_in_a_line() {
     let folder = tempfile::tempdir().unwrap();
     let program = compiled(&folder, "waits", &[]);
     let node = folder.path().join("node");
-    fs::copy(&program, &node).unwrap();
+    copy_program(&program, &node);
     // Nothing is emulated: no table of its calls is needed.
     assert_eq!(
         accurate(&["-q"], &node, &["exit", "7"]).status.code(),
@@ -159,7 +159,7 @@ fn what_cannot_wait_on_time_is_refused_in_a_line() {
     let plain = folder.path().join("plain");
     fs::write(&plain, "").unwrap();
     let set_uid = folder.path().join("set-uid");
-    fs::copy(&program, &set_uid).unwrap();
+    copy_program(&program, &set_uid);
     let chmod = Command::new("chmod").arg("u+s").arg(&set_uid).status();
     assert!(chmod.unwrap().success());
     let fixed = compiled(&folder, "static", &["-static"]);

@@ -18,7 +18,7 @@ use punctual_sim::Model;
 use punctual_sim::rules::Host;
 use tempfile::TempDir;
 
-use crate::common::{punctual, stderr, stdout};
+use crate::common::{copy_program, punctual, stderr, stdout};
 
 /// The program of the tests, compiled with what else the compiler is told.
 fn compiled(folder: &TempDir, name: &str, options: &[&str]) -> PathBuf {
@@ -206,9 +206,9 @@ fn what_cannot_be_emulated_is_refused_in_a_line() {
     let folder = tempfile::tempdir().unwrap();
     let program = compiled(&folder, "waits", &[]);
     let python = folder.path().join("python3.8");
-    fs::copy(&program, &python).unwrap();
+    copy_program(&program, &python);
     let node = folder.path().join("node");
-    fs::copy(&program, &node).unwrap();
+    copy_program(&program, &node);
     let script = folder.path().join("script");
     fs::write(&script, format!("#!{}\n", python.display())).unwrap();
     let plain = folder.path().join("plain");
