@@ -8,8 +8,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use memchr::memmem;
 use punctual_preload::page::{Found, Run};
-use punctual_preload::runtime::elf::{part, place};
+use punctual_preload::runtime::elf::part;
 use punctual_preload::runtime::rust::{self, InFile};
 use punctual_preload::runtime::{self, cpython, node};
 
@@ -79,7 +80,7 @@ fn read(file: &Path) -> Result<Vec<u8>, Failure> {
             "it runs with rights of its own (set-uid), and such programs load no other library",
         ));
     }
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(metadata.len().min(LARGEST) as usize);
     let mut read = File::open(file).map_err(fail)?.take(LARGEST);
     read.read_to_end(&mut bytes).map_err(fail)?;
     Ok(bytes)
@@ -222,14 +223,14 @@ fn runtime(file: &Path, bytes: &[u8]) -> (Found, String) {
 fn python_in(bytes: &[u8]) -> Option<u8> {
     let marks: [&[u8]; 2] = [b"libpython", b"lib/python"];
     let mut found = marks.iter().filter_map(|mark| {
-        let at = place(bytes, &[mark, &b"3."[..]].concat())?;
+        let at = memmem::find(bytes, &[mark, &b"3."[..]].concat())?;
         runtime::minor_version(&bytes[at + mark.len()..])
     });
     found.next()
 }
 
 fn has(bytes: &[u8], mark: &[u8]) -> bool {
-    place(bytes, mark).is_some()
+    memmem::find(bytes, mark).is_some()
 }
 
 /// The parts of a program's file that matter here.

@@ -1,18 +1,4 @@
-//! The parts of a program's file that tell its runtime. A broken file has none.
-
-/// Where a mark begins first.
-pub fn place(bytes: &[u8], mark: &[u8]) -> Option<usize> {
-    let first = *mark.first()?;
-    let mut begin = 0;
-    while let Some(at) = bytes[begin..].iter().position(|byte| *byte == first) {
-        begin += at;
-        if bytes[begin..].starts_with(mark) {
-            return Some(begin);
-        }
-        begin += 1;
-    }
-    None
-}
+//! The sections of a program's file. A broken file has none.
 
 /// The bytes of a section of a 64-bit file of this byte order.
 pub(super) fn section<'f>(file: &'f [u8], name: &[u8]) -> Option<&'f [u8]> {
@@ -48,17 +34,4 @@ fn short(file: &[u8], at: usize) -> Option<usize> {
 /// `N` bytes from a place on.
 pub fn part<const N: usize>(file: &[u8], at: usize) -> Option<[u8; N]> {
     file.get(at..at.checked_add(N)?)?.try_into().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_mark_is_found_wherever_it_is() {
-        assert_eq!(place(b"aaab", b"aab"), Some(1));
-        assert_eq!(place(b"b", b"b"), Some(0));
-        assert!(place(b"aaa", b"aab").is_none() && place(b"", b"a").is_none());
-        assert!(place(b"a", b"").is_none());
-    }
 }

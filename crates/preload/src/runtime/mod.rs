@@ -8,7 +8,7 @@
 //! | `cpython` | CPython 3.9 to 3.14 |
 //! | `node` | Node 18, 20, 22 and 24 |
 //! | `rust` | Rust's standard library 1.63 to 1.96, and tokio |
-//! | `elf` | marks in the file of a program |
+//! | `elf` | sections of the file of a program |
 //! | `port` | the calls of one process under one rule |
 
 pub mod cpython;

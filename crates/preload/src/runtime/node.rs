@@ -6,9 +6,10 @@
 
 use std::ops::RangeInclusive;
 
+use memchr::memmem;
 use punctual_core::Method;
 
-use super::{Again, EPOLL, Instead, KEVENT, Line, Runtime, elf};
+use super::{Again, EPOLL, Instead, KEVENT, Line, Runtime};
 
 /// The major versions that have lines; the odd ones between them have none.
 pub const VERSIONS: (u8, u8) = (18, 24);
@@ -65,7 +66,7 @@ pub fn of_parts(v8: &str, libuv: &str) -> Option<u8> {
 /// The major version in a program's file: the address of its sources has it.
 pub fn in_file(file: &[u8]) -> Option<u8> {
     const MARK: &[u8] = b"nodejs.org/download/release/v";
-    let at = elf::place(file, MARK)?;
+    let at = memmem::find(file, MARK)?;
     super::number(&file[at + MARK.len()..])
 }
 

@@ -3,6 +3,7 @@
 //! Each source is a file of rust-lang/rust and a function in it, or one of mio. The files of 1.63, 1.74, 1.75, 1.94, 1.95
 //! and 1.96 were read. No file calls `timeBeginPeriod`.
 
+use memchr::memmem;
 use punctual_core::Method;
 
 use super::{Again, EPOLL, Instead, KEVENT, Line, Runtime, WINSOCK_SELECT, elf};
@@ -129,13 +130,13 @@ pub enum InFile {
 pub fn in_file(file: &[u8]) -> InFile {
     const MOST: usize = 64 << 20;
     if let Some(comment) = elf::section(file, b".comment") {
-        let version = elf::place(comment, MARK).and_then(|at| {
+        let version = memmem::find(comment, MARK).and_then(|at| {
             let digits = &comment[at + MARK.len()..];
             super::number(digits)
         });
         return version.map_or(InFile::None, InFile::Version);
     }
-    match elf::place(
+    match memmem::find(
         &file[..file.len().min(MOST)],
         &[b"/rus", &b"tc/"[..]].concat(),
     ) {
