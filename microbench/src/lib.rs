@@ -114,7 +114,9 @@ impl Timeless {
         self.wait = (self.wait + 1) % CHANCES;
         self.now = self.now + Nanos::from_us(1);
         let goal = Goal::until(self.now + self.lengths[self.wait]);
-        drive(strategy, goal, self.now, self)
+        let (outcome, ended) = drive(strategy, goal, self.now, self);
+        ended.tell(strategy);
+        outcome
     }
 }
 

@@ -25,5 +25,5 @@ pub use schedule::Schedule;
 pub use strategies::StrategySpec;
 pub use time::{Clock, Lateness, Nanos, Tick};
 pub use wait::{
-    Driver, Event, Goal, Limit, Outcome, Reason, Step, Strategy, Turn, Wait, Wake, drive,
+    Driver, Ended, Event, Goal, Limit, Outcome, Reason, Step, Strategy, Turn, Wait, Wake, drive,
 };

@@ -204,6 +204,32 @@ impl Lateness {
     pub const fn is_early(self) -> bool {
         self.0 < 0
     }
+
+    /// How late; zero if it was early.
+    pub const fn or_zero(self) -> Nanos {
+        Nanos::new(if self.0 < 0 { 0 } else { self.0.unsigned_abs() })
+    }
+}
+
+impl From<Nanos> for Lateness {
+    fn from(late: Nanos) -> Self {
+        Self(i64::try_from(late.as_ns()).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<Duration> for Lateness {
+    #[inline]
+    fn from(late: Duration) -> Self {
+        Nanos::from(late).into()
+    }
+}
+
+impl Add<Nanos> for Lateness {
+    type Output = Self;
+
+    fn add(self, later: Nanos) -> Self {
+        Self(self.0.saturating_add_unsigned(later.as_ns()))
+    }
 }
 
 /// Marks the clock a [`Tick`] was read from, so that instants of two machines

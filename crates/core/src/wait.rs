@@ -3,7 +3,7 @@
 //!
 //! A strategy never sleeps. At each turn it gets the time and the result of its last step, and
 //! answers with the next [`Step`]. [`Wait`] does the accounting of one wait for any machine.
-//! [`drive`] is the loop for machines that block the calling thread.
+//! [`drive`] is the loop for those that block the calling thread: the library's waiters and the lab's threads.
 
 use crate::method::Method;
 use crate::time::{Clock, Lateness, Nanos, Tick};
@@ -198,8 +198,8 @@ impl Outcome {
     /// How late its nap was, if no spin followed: what [`Crowd::overslept`](crate::crowd::Crowd::overslept)
     /// is told.
     pub fn overslept(&self) -> Option<Nanos> {
-        let late = u64::try_from(self.late.as_ns()).ok().map(Nanos::new);
-        late.filter(|_| self.naps > 0 && self.spun.is_zero())
+        let is_by_nap = self.naps > 0 && self.spun.is_zero() && !self.late.is_early();
+        is_by_nap.then(|| self.late.or_zero())
     }
 }
 
@@ -260,6 +260,21 @@ impl<C: Clock> Wait<C> {
         reason: Reason,
         cpu: Option<Nanos>,
     ) {
+        if self.step == Step::Done {
+            return;
+        }
+        let wake = self.ended(now, reason, cpu);
+        let next = strategy.next(&self.goal, &Turn::Woke(wake));
+        self.step = if now >= self.goal.deadline || self.outcome.by_event {
+            Step::Done
+        } else {
+            next
+        };
+    }
+
+    /// Books the step, which was carried out.
+    #[inline]
+    fn ended(&mut self, now: Tick<C>, reason: Reason, cpu: Option<Nanos>) -> Wake<C> {
         let slept = now.since(self.now);
         let asked = match self.step {
             Step::Block { limit, .. } => {
@@ -271,30 +286,21 @@ impl<C: Clock> Wait<C> {
                 self.outcome.spun += slept;
                 self.goal.left(self.now)
             }
-            Step::Yield => {
+            Step::Yield | Step::Done => {
                 self.outcome.spun += slept;
                 Nanos::ZERO
             }
-            Step::Done => return,
         };
         self.outcome.steps = self.outcome.steps.saturating_add(1);
-        self.now = now;
-        let next = strategy.next(
-            &self.goal,
-            &Turn::Woke(Wake {
-                asked,
-                slept,
-                now,
-                reason,
-                cpu,
-            }),
-        );
         self.outcome.by_event = reason == Reason::Event;
-        self.step = if now >= self.goal.deadline || self.outcome.by_event {
-            Step::Done
-        } else {
-            next
-        };
+        self.now = now;
+        Wake {
+            asked,
+            slept,
+            now,
+            reason,
+            cpu,
+        }
     }
 
     /// The outcome so far.
@@ -323,22 +329,63 @@ pub trait Driver<C: Clock> {
 
     /// Offers the CPU to another thread once, then looks at the event.
     fn yield_now(&mut self, or: Option<Event>) -> Reason;
+
+    /// Whether a step that ended because of `reason` ends the wait, before its deadline.
+    #[inline]
+    fn ends(&mut self, reason: Reason) -> bool {
+        reason == Reason::Event
+    }
+}
+
+/// The end of a wait, of which its strategy was not told yet. The caller is due, and after a nap the state of the
+/// strategy is in no cache.
+#[derive(Clone, Copy, Debug)]
+#[must_use = "a strategy learns from it"]
+pub struct Ended<C> {
+    goal: Goal<C>,
+    /// The last step; none if there was no step, or the strategy stopped by itself.
+    wake: Option<Wake<C>>,
+}
+
+impl<C: Clock> Ended<C> {
+    /// Tells the strategy, before its next wait.
+    #[inline]
+    pub fn tell(self, strategy: &mut impl Strategy<C>) {
+        if let Some(wake) = self.wake {
+            strategy.next(&self.goal, &Turn::Woke(wake));
+        }
+    }
+
+    /// The last step, if there was one.
+    pub fn wake(&self) -> Option<&Wake<C>> {
+        self.wake.as_ref()
+    }
+
+    /// The same, where the last step lasted for so much longer, as another clock told.
+    pub fn overrun(mut self, by: Nanos) -> Self {
+        if let Some(wake) = &mut self.wake {
+            wake.now = wake.now + by;
+            wake.slept += by;
+        }
+        self
+    }
 }
 
 /// Waits for `goal` on the calling thread; `now` is a reading of the driver's
-/// clock that the caller has just taken, to make the goal from.
+/// clock that the caller has just taken, to make the goal from. The strategy is yet to be
+/// [told](Ended::tell) of the end.
 #[inline]
 pub fn drive<C: Clock>(
     strategy: &mut impl Strategy<C>,
     goal: Goal<C>,
     now: Tick<C>,
     driver: &mut impl Driver<C>,
-) -> Outcome {
+) -> (Outcome, Ended<C>) {
     let mut wait = Wait::begin(strategy, goal, now);
     loop {
         let mut cpu = None;
         let (now, reason) = match wait.step() {
-            Step::Done => return wait.outcome(),
+            Step::Done => return (wait.outcome(), Ended { goal, wake: None }),
             Step::Block {
                 method,
                 limit,
@@ -357,7 +404,12 @@ pub fn drive<C: Clock>(
                 (driver.now(), reason)
             }
         };
-        wait.woke(strategy, now, reason, cpu);
+        let wake = wait.ended(now, reason, cpu);
+        if now >= goal.deadline || driver.ends(reason) {
+            let wake = Some(wake);
+            return (wait.outcome(), Ended { goal, wake });
+        }
+        wait.step = strategy.next(&goal, &Turn::Woke(wake));
     }
 }
 
@@ -547,7 +599,13 @@ mod tests {
                 spun: Nanos::new(if event_in_yield { 3 } else { 40 }),
                 by_event: event_in_yield,
             };
-            assert_eq!(drive(&mut strategy, goal, at(0), &mut thread), expected);
+            let (outcome, ended) = drive(&mut strategy, goal, at(0), &mut thread);
+            assert_eq!(outcome, expected);
+            // The strategy is told of the last step when the caller likes.
+            assert_eq!(strategy.0.len(), usize::from(event_in_yield));
+            assert!(ended.wake().is_some());
+            ended.tell(&mut strategy);
+            assert_eq!(strategy.0.len(), 0);
         }
     }
 }

@@ -5,6 +5,7 @@ use punctual_core::frames::Frames;
 
 use crate::cancel::Cancel;
 use crate::clock::Anchor;
+use crate::driver::Stops;
 use crate::outcome::{Cancelled, Outcome};
 use crate::own;
 use crate::period::Period;
@@ -12,7 +13,7 @@ use crate::slots::SlotCounts;
 use crate::statistics::Statistics;
 use crate::target::TargetStatus;
 use crate::ticker::{BEGIN, Caller, reset_at};
-use crate::waiter::{Stops, Waiter};
+use crate::waiter::Waiter;
 
 /// Paces frames: work that is to be done by, or shown at, the slots of a rate.
 ///

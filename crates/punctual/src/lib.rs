@@ -64,6 +64,7 @@ mod cancel;
 mod clock;
 #[cfg(feature = "embedded-hal")]
 mod delay;
+mod driver;
 mod error;
 mod frame;
 pub mod guard;

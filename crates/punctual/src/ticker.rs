@@ -4,13 +4,14 @@ use punctual_core::schedule::Schedule;
 
 use crate::cancel::Cancel;
 use crate::clock::Anchor;
+use crate::driver::Stops;
 use crate::outcome::{Cancelled, Outcome};
 use crate::own;
 use crate::period::Period;
 use crate::slots::{MissedTickBehavior, SlotCounts};
 use crate::statistics::Statistics;
 use crate::target::TargetStatus;
-use crate::waiter::{Stops, Waiter, after, passed};
+use crate::waiter::{Waiter, after, passed};
 
 /// The caller's clock, counted so that a schedule may be moved before its begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -351,7 +352,7 @@ impl Ticker {
         // While there is time for it.
         let (number, at) = self.schedule.advance();
         let outcome = self.waiter.finish(near, scheduled);
-        let missed = self.schedule.see(at + outcome.late);
+        let missed = self.schedule.see(at + outcome.waited.late.or_zero());
         self.waiter.missed(missed);
         Tick {
             number,

@@ -2,15 +2,15 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use punctual_core::Strategy as _;
 use punctual_core::strategies::{self, Adaptive, AnyStrategy};
-use punctual_core::{Goal, Limit, Method, Nanos, Reason, Step, Turn, Wake};
+use punctual_core::{Ended, Goal, Method, Nanos, Reason, drive};
 use punctual_sys::clock::{self, Host, Tick};
+use punctual_sys::crowd;
 use punctual_sys::nap::{Nap, Slack};
-use punctual_sys::{crowd, thread};
 
 use crate::cancel::Cancel;
 use crate::clock::{Anchor, Clock};
+use crate::driver::{CallingThread, Stops};
 use crate::outcome::{Cancelled, End, Interrupted, Outcome};
 use crate::own;
 use crate::profile::Profile;
@@ -48,7 +48,7 @@ pub struct Waiter {
     anchor: Option<Anchor<Host>>,
     /// How the last wait ended. The strategy is told when the next begins: after a nap its
     /// state is in no cache, and the caller is due.
-    ended: Option<Ended>,
+    ended: Option<Ended<Host>>,
     /// How much longer than that it spun, as only the caller's clock told.
     overrun: Nanos,
     pub(crate) kept: Option<Box<Kept>>,
@@ -69,22 +69,6 @@ impl Kept {
     }
 }
 
-/// The reasons to end a wait before its deadline.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Stops<'a> {
-    cancel: Option<&'a Cancel>,
-    by_signals: bool,
-    /// When it would spin.
-    coarse: bool,
-}
-
-/// The last step of a wait.
-#[derive(Clone, Copy, Debug)]
-struct Ended {
-    goal: Goal<Host>,
-    wake: Wake<Host>,
-}
-
 /// The name under which strategies know the call that [`Nap::until`] blocks with.
 pub(crate) const TIMER: Method = if cfg!(windows) {
     Method::HighResolutionTimer
@@ -99,15 +83,8 @@ pub(crate) fn timer_of(clock: &dyn Clock) -> Method {
     clock.timer().parse().unwrap_or(Method::Timer)
 }
 
-/// The caller's code spins from this long before the deadline, on its own clock: long enough to be
-/// in the cache when the deadline comes.
-const LAST: Nanos = Nanos::from_us(2);
 /// After so many readings without progress, the clock stands still.
 const MANY: u32 = 1 << 13;
-/// The same of yields: beside busy threads each can take a time slice.
-const MANY_YIELDS: u32 = 1 << 6;
-/// How often a spin looks whether it was cancelled.
-const LOOK: Nanos = Nanos::from_us(20);
 
 impl Waiter {
     /// A waiter with the [default strategy](crate::Strategy::default).
@@ -475,10 +452,8 @@ impl Waiter {
             Some(anchor) => anchor,
             None => *self.anchor.insert(self.new_anchor(begin)),
         };
-        if let Some(Ended { goal, mut wake }) = self.ended.take() {
-            wake.now = wake.now + overrun;
-            wake.slept += overrun;
-            self.strategy.next(&goal, &Turn::Woke(wake));
+        if let Some(ended) = self.ended.take() {
+            ended.overrun(overrun).tell(&mut self.strategy);
         }
         let outcome = self.steps((begin, deadline), anchor, stops);
         match &mut self.kept {
@@ -497,180 +472,38 @@ impl Waiter {
         anchor: Anchor<Host>,
         stops: Stops<'_>,
     ) -> Outcome {
-        let cancel = stops.cancel;
-        let mut now = anchor.tick(begin);
-        let goal = Goal {
-            spin_most: crowd::spin_most(now),
-            ..Goal::until(anchor.tick(deadline))
-        };
-        let (mut outcome, mut yields) = (Outcome::default(), 0_u32);
-        let mut step = self.strategy.next(&goal, &Turn::Begin(now));
-        loop {
-            let mut cpu = None;
-            let (asked, reason) = match step {
-                Step::Spin | Step::Yield | Step::Done if stops.coarse => {
-                    outcome.end = End::Coarse;
-                    return outcome;
-                }
-                Step::Block {
-                    method,
-                    limit,
-                    metered,
-                } => {
-                    let before = if metered { self.cpu_time() } else { None };
-                    let reason = self.block(method, limit, (now, anchor), cancel);
-                    if let Some(before) = before {
-                        cpu = self.cpu_time().map(|after| after - before);
-                    }
-                    (limit.length(now), reason)
-                }
-                Step::Yield => {
-                    match &self.clock {
-                        None => std::thread::yield_now(),
-                        Some(clock) => clock.yield_now(),
-                    }
-                    yields = yields.wrapping_add(1);
-                    if yields % MANY_YIELDS == 0 && self.clock.is_none() && clock_stands() {
-                        outcome.end = self.outlast(goal.deadline, stops);
-                        return outcome;
-                    }
-                    (Nanos::ZERO, Reason::Ran)
-                }
-                // No strategy of the library ends early, so `Done` does not occur.
-                Step::Spin | Step::Done => {
-                    outcome.hit_budget = self.was_bound();
-                    return self.spin(goal, (deadline, now), anchor, cancel, outcome);
-                }
-            };
-            let woke = self.now();
-            let from = std::mem::replace(&mut now, anchor.tick(woke));
-            let wake = Wake {
-                asked,
-                slept: now.since(from),
-                now,
-                reason,
-                cpu,
-            };
-            if let Step::Block { .. } = step {
-                outcome.naps += 1;
-                outcome.slept += wake.slept;
-            } else {
-                outcome.spun += wake.slept;
-            }
-            if woke >= deadline {
-                self.ended = Some(Ended { goal, wake });
-                outcome.late = (woke - deadline).into();
-                crowd::overslept(now, outcome.late);
-                outcome.hit_budget = self.was_bound();
-                return outcome;
-            }
-            if reason == Reason::Event || cancel.is_some_and(Cancel::is_cancelled) {
-                outcome.end = End::Cancelled;
-                return outcome;
-            }
-            if reason == Reason::Standstill {
-                outcome.end = self.outlast(goal.deadline - asked, stops);
-                return outcome;
-            }
-            if stops.by_signals && reason == Reason::Interrupted {
-                outcome.end = End::Interrupted;
-                return outcome;
-            }
-            step = self.strategy.next(&goal, &Turn::Woke(wake));
+        let begun = anchor.tick(begin);
+        let mut goal = Goal::until(anchor.tick(deadline));
+        let clock = self.clock.as_deref();
+        if clock.is_none() {
+            goal.spin_most = crowd::spin_most(begun);
         }
-    }
-
-    /// Waits for what is left until `rest` where the clock stands still, and returns how the wait
-    /// ended. Nothing is learned from that.
-    #[cold]
-    fn outlast(&mut self, rest: Tick, stops: Stops<'_>) -> End {
-        loop {
-            match self
-                .nap
-                .until(rest, self.slack, stops.cancel.map(|it| &it.0))
-            {
-                Reason::Event => return End::Cancelled,
-                Reason::Interrupted if stops.by_signals => return End::Interrupted,
-                Reason::Interrupted => {}
-                _ => return End::Deadline,
+        let nap = (&mut self.nap, self.slack);
+        let mut thread = CallingThread::new(nap, clock, anchor, (begin, deadline), stops);
+        let (waited, ended) = drive(&mut self.strategy, goal, begun, &mut thread);
+        let mut end = thread.end();
+        match ended.wake() {
+            // No strategy of the library ends early; if one did, the caller would spin the rest.
+            None if self.clock.is_none() => end = End::Near,
+            None => {}
+            // Nothing is learned on a clock that stands still.
+            Some(last) if last.reason == Reason::Standstill && end == End::Deadline => {
+                end = thread.outlast(goal.deadline - last.asked);
+            }
+            Some(_) if end == End::Coarse => {}
+            Some(last) => {
+                match waited.overslept() {
+                    Some(late) if self.clock.is_none() => crowd::overslept(last.now, late),
+                    _ => {}
+                }
+                self.ended = Some(ended);
             }
         }
-    }
-
-    fn block(
-        &mut self,
-        method: Method,
-        limit: Limit<Host>,
-        (now, anchor): (Tick, Anchor<Host>),
-        cancel: Option<&Cancel>,
-    ) -> Reason {
-        if let Some(clock) = &self.clock {
-            match (method, limit) {
-                (Method::Sleep, limit) => clock.nap(limit.length(now).into(), cancel),
-                (_, Limit::Until(instant)) => clock.nap_until(anchor.instant(instant), cancel),
-                (_, Limit::For(length)) => {
-                    clock.nap_until(after(clock.now(), length.into()), cancel);
-                }
-            }
-            return Reason::Timer;
+        Outcome {
+            waited,
+            hit_budget: self.was_bound(),
+            end,
         }
-        let cancel = cancel.map(|it| &it.0);
-        match (method, limit) {
-            (Method::Sleep, limit) => self.nap.ordinary(limit.length(now), cancel),
-            (_, Limit::Until(instant)) => self.nap.until(instant, self.slack, cancel),
-            (_, Limit::For(length)) => self.nap.until(clock::now() + length, self.slack, cancel),
-        }
-    }
-
-    /// Spins until shortly before the deadline, on a clock of the user's until it has
-    /// passed, or until it is cancelled.
-    fn spin(
-        &mut self,
-        goal: Goal<Host>,
-        (deadline, from): (Instant, Tick),
-        anchor: Anchor<Host>,
-        cancel: Option<&Cancel>,
-        mut outcome: Outcome,
-    ) -> Outcome {
-        let is_cancelled = || cancel.is_some_and(Cancel::is_cancelled);
-        let (now, reason) = if let Some(clock) = &self.clock {
-            let mut woke = clock.spin_until(deadline, cancel);
-            while woke < deadline && !is_cancelled() {
-                woke = clock.spin_until(deadline, cancel);
-            }
-            let now = anchor.tick(woke);
-            outcome.late = now.since(goal.deadline);
-            match now < goal.deadline {
-                true => (now, Reason::Event),
-                false => (now, Reason::Ran),
-            }
-        } else {
-            let every = if cancel.is_some() { LOOK } else { Nanos::MAX };
-            match crowd::spin_until(from, goal.deadline - LAST, every, is_cancelled) {
-                (now, Reason::Event) => (now, Reason::Event),
-                (_, reason) => {
-                    outcome.end = End::Near;
-                    (goal.deadline, reason)
-                }
-            }
-        };
-        if reason == Reason::Event {
-            outcome.end = End::Cancelled;
-        }
-        let slept = now.since(from);
-        outcome.spun += slept;
-        // Also if it was cancelled: what was spun counts against a budget.
-        self.ended = Some(Ended {
-            goal,
-            wake: Wake {
-                asked: goal.deadline.since(from),
-                slept,
-                now,
-                reason,
-                cpu: None,
-            },
-        });
-        outcome
     }
 
     #[cold]
@@ -682,13 +515,6 @@ impl Waiter {
                 instant: begin,
                 tick: Tick::from_ns(1 << 62),
             },
-        }
-    }
-
-    fn cpu_time(&self) -> Option<Nanos> {
-        match &self.clock {
-            None => thread::exact_cpu_time(),
-            Some(clock) => clock.cpu_time().map(Nanos::from),
         }
     }
 

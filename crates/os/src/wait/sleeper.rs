@@ -412,7 +412,8 @@ mod tests {
             let mut strategy = Meter { metered, told };
             let now = clock::now();
             let goal = Goal::until(now + Nanos::from_us(50));
-            drive(&mut strategy, goal, now, &mut Sleeper::new());
+            let (_, ended) = drive(&mut strategy, goal, now, &mut Sleeper::new());
+            ended.tell(&mut strategy);
             assert!(!strategy.told.is_empty());
             let counts = cfg!(any(target_os = "linux", target_os = "android"));
             for cpu in strategy.told {

@@ -200,7 +200,8 @@ pub(crate) fn in_a_quota(
             }
             let now = group.now();
             let goal = Goal::until(Tick::from_ns(deadline));
-            let outcome = drive(&mut strategy, goal, now, &mut group);
+            let (outcome, ended) = drive(&mut strategy, goal, now, &mut group);
+            ended.tell(&mut strategy);
             this.waits += 1.0;
             this.late_ns += outcome.late.as_ns().min(LATE_MAX_NS) as f64;
         }
