@@ -206,29 +206,16 @@ impl Lateness {
     }
 
     /// How late; zero if it was early.
+    #[inline]
     pub const fn or_zero(self) -> Nanos {
         Nanos::new(if self.0 < 0 { 0 } else { self.0.unsigned_abs() })
     }
 }
 
 impl From<Nanos> for Lateness {
+    #[inline]
     fn from(late: Nanos) -> Self {
         Self(i64::try_from(late.as_ns()).unwrap_or(i64::MAX))
-    }
-}
-
-impl From<Duration> for Lateness {
-    #[inline]
-    fn from(late: Duration) -> Self {
-        Nanos::from(late).into()
-    }
-}
-
-impl Add<Nanos> for Lateness {
-    type Output = Self;
-
-    fn add(self, later: Nanos) -> Self {
-        Self(self.0.saturating_add_unsigned(later.as_ns()))
     }
 }
 

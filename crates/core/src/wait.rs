@@ -263,7 +263,7 @@ impl<C: Clock> Wait<C> {
         if self.step == Step::Done {
             return;
         }
-        let wake = self.ended(now, reason, cpu);
+        let wake = self.book(now, reason, cpu);
         let next = strategy.next(&self.goal, &Turn::Woke(wake));
         self.step = if now >= self.goal.deadline || self.outcome.by_event {
             Step::Done
@@ -272,9 +272,9 @@ impl<C: Clock> Wait<C> {
         };
     }
 
-    /// Books the step, which was carried out.
+    /// Notes how the step ended.
     #[inline]
-    fn ended(&mut self, now: Tick<C>, reason: Reason, cpu: Option<Nanos>) -> Wake<C> {
+    fn book(&mut self, now: Tick<C>, reason: Reason, cpu: Option<Nanos>) -> Wake<C> {
         let slept = now.since(self.now);
         let asked = match self.step {
             Step::Block { limit, .. } => {
@@ -313,6 +313,24 @@ impl<C: Clock> Wait<C> {
     }
 }
 
+/// The last step of a wait, of which the strategy was not told yet.
+#[derive(Clone, Copy, Debug)]
+#[must_use = "a strategy learns from it"]
+pub struct Ended<C> {
+    /// The goal of the wait.
+    pub goal: Goal<C>,
+    /// How the step ended.
+    pub wake: Wake<C>,
+}
+
+impl<C: Clock> Ended<C> {
+    /// Tells the strategy, before its next wait.
+    #[inline]
+    pub fn tell(self, strategy: &mut impl Strategy<C>) {
+        strategy.next(&self.goal, &Turn::Woke(self.wake));
+    }
+}
+
 /// Carries out steps by blocking the calling thread.
 pub trait Driver<C: Clock> {
     /// Reads the clock.
@@ -335,57 +353,30 @@ pub trait Driver<C: Clock> {
     fn ends(&mut self, reason: Reason) -> bool {
         reason == Reason::Event
     }
-}
 
-/// The end of a wait, of which its strategy was not told yet. The caller is due, and after a nap the state of the
-/// strategy is in no cache.
-#[derive(Clone, Copy, Debug)]
-#[must_use = "a strategy learns from it"]
-pub struct Ended<C> {
-    goal: Goal<C>,
-    /// The last step; none if there was no step, or the strategy stopped by itself.
-    wake: Option<Wake<C>>,
-}
-
-impl<C: Clock> Ended<C> {
-    /// Tells the strategy, before its next wait.
+    /// Keeps the last step of a wait, of which the driver [tells](Ended::tell) the strategy before the
+    /// next one. The caller is due, and after a nap the state of the strategy is in no cache. `None` if
+    /// the strategy is to be told at once.
     #[inline]
-    pub fn tell(self, strategy: &mut impl Strategy<C>) {
-        if let Some(wake) = self.wake {
-            strategy.next(&self.goal, &Turn::Woke(wake));
-        }
-    }
-
-    /// The last step, if there was one.
-    pub fn wake(&self) -> Option<&Wake<C>> {
-        self.wake.as_ref()
-    }
-
-    /// The same, where the last step lasted for so much longer, as another clock told.
-    pub fn overrun(mut self, by: Nanos) -> Self {
-        if let Some(wake) = &mut self.wake {
-            wake.now = wake.now + by;
-            wake.slept += by;
-        }
-        self
+    fn untold(&mut self) -> Option<&mut Option<Ended<C>>> {
+        None
     }
 }
 
 /// Waits for `goal` on the calling thread; `now` is a reading of the driver's
-/// clock that the caller has just taken, to make the goal from. The strategy is yet to be
-/// [told](Ended::tell) of the end.
+/// clock that the caller has just taken, to make the goal from.
 #[inline]
 pub fn drive<C: Clock>(
     strategy: &mut impl Strategy<C>,
     goal: Goal<C>,
     now: Tick<C>,
     driver: &mut impl Driver<C>,
-) -> (Outcome, Ended<C>) {
+) -> Outcome {
     let mut wait = Wait::begin(strategy, goal, now);
     loop {
         let mut cpu = None;
-        let (now, reason) = match wait.step() {
-            Step::Done => return (wait.outcome(), Ended { goal, wake: None }),
+        let (now, reason) = match wait.step {
+            Step::Done => return wait.outcome(),
             Step::Block {
                 method,
                 limit,
@@ -404,12 +395,16 @@ pub fn drive<C: Clock>(
                 (driver.now(), reason)
             }
         };
-        let wake = wait.ended(now, reason, cpu);
-        if now >= goal.deadline || driver.ends(reason) {
-            let wake = Some(wake);
-            return (wait.outcome(), Ended { goal, wake });
+        let is_over = now >= goal.deadline || driver.ends(reason);
+        if is_over && let Some(untold) = driver.untold() {
+            let wake = wait.book(now, reason, cpu);
+            *untold = Some(Ended { goal, wake });
+            return wait.outcome();
         }
-        wait.step = strategy.next(&goal, &Turn::Woke(wake));
+        wait.woke(strategy, now, reason, cpu);
+        if is_over {
+            return wait.outcome();
+        }
     }
 }
 
@@ -599,12 +594,8 @@ mod tests {
                 spun: Nanos::new(if event_in_yield { 3 } else { 40 }),
                 by_event: event_in_yield,
             };
-            let (outcome, ended) = drive(&mut strategy, goal, at(0), &mut thread);
-            assert_eq!(outcome, expected);
-            // The strategy is told of the last step when the caller likes.
-            assert_eq!(strategy.0.len(), usize::from(event_in_yield));
-            assert!(ended.wake().is_some());
-            ended.tell(&mut strategy);
+            assert_eq!(drive(&mut strategy, goal, at(0), &mut thread), expected);
+            // Asked at each turn, the last one included.
             assert_eq!(strategy.0.len(), 0);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use punctual_core::{Driver, Event, Limit, Method, Nanos, Reason};
+use punctual_core::{Driver, Ended, Event, Limit, Method, Nanos, Reason, Wake};
 use punctual_sys::clock::{self, Host, Tick};
 use punctual_sys::nap::{Nap, Slack};
 use punctual_sys::{crowd, thread};
@@ -48,6 +48,7 @@ pub(crate) struct CallingThread<'a> {
     now: Tick,
     yields: u32,
     end: End,
+    ended: &'a mut Option<Ended<Host>>,
 }
 
 impl<'a> CallingThread<'a> {
@@ -56,8 +57,9 @@ impl<'a> CallingThread<'a> {
         (nap, slack): (&'a mut Nap, Slack),
         clock: Option<&'a dyn Clock>,
         anchor: Anchor<Host>,
-        (begin, deadline): (Instant, Instant),
+        (now, deadline): (Tick, Instant),
         stops: Stops<'a>,
+        ended: &'a mut Option<Ended<Host>>,
     ) -> Self {
         Self {
             nap,
@@ -66,16 +68,22 @@ impl<'a> CallingThread<'a> {
             anchor,
             deadline,
             stops,
-            now: anchor.tick(begin),
+            now,
             yields: 0,
             end: End::Deadline,
+            ended,
         }
     }
 
-    /// How the wait ended.
+    /// How the wait ended, and its last step.
     #[inline]
-    pub(crate) fn end(&self) -> End {
-        self.end
+    pub(crate) fn end(&self) -> (End, Option<&Wake<Host>>) {
+        (self.end, self.ended.as_ref().map(|ended| &ended.wake))
+    }
+
+    /// Nothing is learned from the last step.
+    pub(crate) fn forget(&mut self) {
+        *self.ended = None;
     }
 
     /// Waits for what is left until `rest` where the clock stands still, and returns how the wait
@@ -202,5 +210,10 @@ impl Driver<Host> for CallingThread<'_> {
             _ => return false,
         }
         true
+    }
+
+    #[inline]
+    fn untold(&mut self) -> Option<&mut Option<Ended<Host>>> {
+        Some(self.ended)
     }
 }

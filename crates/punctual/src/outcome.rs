@@ -24,8 +24,10 @@ use crate::cancel::Cancel;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Never early where it is shown.
-    pub(crate) waited: punctual_core::Outcome,
+    pub(crate) late: Nanos,
+    pub(crate) slept: Nanos,
+    pub(crate) spun: Nanos,
+    pub(crate) naps: u32,
     pub(crate) hit_budget: bool,
     /// Never shown: a wait that did not come to its end has no outcome.
     pub(crate) end: End,
@@ -49,68 +51,81 @@ impl Outcome {
     /// The outcome of a wait for a deadline that passed `late` ago.
     #[inline]
     pub(crate) fn of_past_deadline(late: Duration) -> Self {
-        let mut outcome = Self::default();
-        outcome.waited.late = late.into();
-        outcome
+        Self {
+            late: late.into(),
+            ..Self::default()
+        }
+    }
+
+    /// The outcome of a wait of the core, which ended so.
+    #[inline]
+    pub(crate) fn of(waited: &punctual_core::Outcome, hit_budget: bool, end: End) -> Self {
+        Self {
+            late: waited.late.or_zero(),
+            slept: waited.slept,
+            spun: waited.spun,
+            naps: waited.naps,
+            hit_budget,
+            end,
+        }
     }
 
     /// The same wait after it was spun out, for so long beyond the deadline.
     #[inline]
-    pub(crate) fn overrun(mut self, by: Nanos) -> Self {
-        self.waited.late = self.waited.late + by;
-        self.waited.spun += by;
-        self.end = End::Deadline;
-        self
+    pub(crate) fn overrun(self, by: Nanos) -> Self {
+        Self {
+            late: self.late + by,
+            spun: self.spun + by,
+            end: End::Deadline,
+            ..self
+        }
     }
 
     /// The same wait for a caller, such as an interpreter, that learned of its end only `now`,
     /// after a further spin. For bindings.
     #[doc(hidden)]
     #[must_use]
-    pub fn seen_at(mut self, deadline: Instant, now: Instant, spun: Duration) -> Self {
-        self.waited.late = now.saturating_duration_since(deadline).into();
-        self.waited.spun += spun.into();
-        self
+    pub fn seen_at(self, deadline: Instant, now: Instant, spun: Duration) -> Self {
+        Self {
+            late: now.saturating_duration_since(deadline).into(),
+            spun: self.spun + spun.into(),
+            ..self
+        }
     }
 
     /// The last piece of a wait that was made in pieces, with what those `before` it took. For
     /// bindings.
     #[doc(hidden)]
     #[must_use]
-    pub fn after(mut self, before: Self) -> Self {
-        self.waited.slept += before.waited.slept;
-        self.waited.spun += before.waited.spun;
-        self.waited.naps += before.waited.naps;
-        self.waited.steps += before.waited.steps;
-        self.hit_budget |= before.hit_budget;
-        self
-    }
-
-    /// The same for the lab, which keeps it.
-    #[doc(hidden)]
-    pub fn waited(&self) -> punctual_core::Outcome {
-        self.waited
+    pub fn after(self, before: Self) -> Self {
+        Self {
+            slept: self.slept + before.slept,
+            spun: self.spun + before.spun,
+            naps: self.naps + before.naps,
+            hit_budget: self.hit_budget || before.hit_budget,
+            ..self
+        }
     }
 
     /// How long after its deadline the wait ended. Never less than zero,
     /// because no wait ends early.
     pub fn lateness(&self) -> Duration {
-        self.waited.late.or_zero().into()
+        self.late.into()
     }
 
     /// How many times the thread gave up its CPU to an OS call.
     pub fn naps(&self) -> u32 {
-        self.waited.naps
+        self.naps
     }
 
     /// The time spent in those calls, from entry to return.
     pub fn slept(&self) -> Duration {
-        self.waited.slept.into()
+        self.slept.into()
     }
 
     /// The time spent spinning: CPU time, unless others took the CPU meanwhile.
     pub fn spun(&self) -> Duration {
-        self.waited.spun.into()
+        self.spun.into()
     }
 
     /// Whether the wait would have spun more if its [budget](crate::Budget) had

@@ -74,21 +74,19 @@ impl Statistics {
     /// Counts a wait, as the waiter does that keeps statistics itself. For bindings.
     #[doc(hidden)]
     pub fn record(&mut self, outcome: &Outcome) {
-        let waited = &outcome.waited;
-        let late = waited.late.or_zero();
-        let late_ns = late.as_ns();
-        let has_waited = waited.naps > 0 || !waited.spun.is_zero();
+        let late_ns = outcome.late.as_ns();
+        let has_waited = outcome.naps > 0 || !outcome.spun.is_zero();
         let count = &mut self.late[bin(late_ns)];
         *count = count.saturating_add(1);
         self.late_ns = self.late_ns.saturating_add(late_ns);
         self.late_max_ns = self.late_max_ns.max(late_ns);
         self.already_late += u64::from(!has_waited);
-        self.naps += u64::from(waited.naps);
+        self.naps += u64::from(outcome.naps);
         // Time that has passed: 584 years of it are more than there will be.
-        self.slept_ns += waited.slept.as_ns();
-        self.spun_ns += waited.spun.as_ns();
+        self.slept_ns += outcome.slept.as_ns();
+        self.spun_ns += outcome.spun.as_ns();
         self.hit_budget += u64::from(outcome.hit_budget);
-        self.preempted_spins += u64::from(!waited.spun.is_zero() && late > PREEMPTED);
+        self.preempted_spins += u64::from(!outcome.spun.is_zero() && outcome.late > PREEMPTED);
     }
 
     /// Adds slots without a wait. For bindings.
@@ -455,19 +453,12 @@ punctual_preempted_spins_total{braced} {preempted_spins}
 mod tests {
     use super::*;
 
-    fn of(waited: punctual_core::Outcome) -> Outcome {
+    fn late(ns: u64) -> Outcome {
         Outcome {
-            waited,
+            late: Nanos::new(ns),
+            naps: 1,
             ..Outcome::default()
         }
-    }
-
-    fn late(ns: u64) -> Outcome {
-        of(punctual_core::Outcome {
-            late: Nanos::new(ns).into(),
-            naps: 1,
-            ..Default::default()
-        })
     }
 
     #[test]
@@ -520,14 +511,14 @@ mod tests {
         let (mut one, mut other, mut both) =
             (Statistics::new(), Statistics::new(), Statistics::new());
         for ns in 0..1_000 {
-            let mut outcome = of(punctual_core::Outcome {
+            let outcome = Outcome {
                 spun: Nanos::new(ns % 3),
                 slept: Nanos::new(2 * ns),
                 naps: (ns % 2) as u32,
-                late: Nanos::new(ns * ns).into(),
-                ..Default::default()
-            });
-            outcome.hit_budget = ns % 7 == 0;
+                hit_budget: ns % 7 == 0,
+                late: Nanos::new(ns * ns),
+                ..Outcome::default()
+            };
             if ns % 5 == 0 { &mut one } else { &mut other }.record(&outcome);
             both.record(&outcome);
         }
@@ -540,12 +531,10 @@ mod tests {
     #[test]
     fn a_spin_that_ends_late_was_preempted() {
         let mut seen = Statistics::new();
-        let spun = |late_us| {
-            of(punctual_core::Outcome {
-                spun: Nanos::from_us(5),
-                late: Nanos::from_us(late_us).into(),
-                ..Default::default()
-            })
+        let spun = |late_us| Outcome {
+            spun: Nanos::from_us(5),
+            late: Nanos::from_us(late_us),
+            ..Outcome::default()
         };
         seen.record(&spun(100));
         seen.record(&late(5_000_000));

@@ -352,7 +352,7 @@ impl Ticker {
         // While there is time for it.
         let (number, at) = self.schedule.advance();
         let outcome = self.waiter.finish(near, scheduled);
-        let missed = self.schedule.see(at + outcome.waited.late.or_zero());
+        let missed = self.schedule.see(at + outcome.late);
         self.waiter.missed(missed);
         Tick {
             number,

@@ -452,8 +452,10 @@ impl Waiter {
             Some(anchor) => anchor,
             None => *self.anchor.insert(self.new_anchor(begin)),
         };
-        if let Some(ended) = self.ended.take() {
-            ended.overrun(overrun).tell(&mut self.strategy);
+        if let Some(mut ended) = self.ended.take() {
+            ended.wake.now = ended.wake.now + overrun;
+            ended.wake.slept += overrun;
+            ended.tell(&mut self.strategy);
         }
         let outcome = self.steps((begin, deadline), anchor, stops);
         match &mut self.kept {
@@ -478,32 +480,38 @@ impl Waiter {
         if clock.is_none() {
             goal.spin_most = crowd::spin_most(begun);
         }
-        let nap = (&mut self.nap, self.slack);
-        let mut thread = CallingThread::new(nap, clock, anchor, (begin, deadline), stops);
-        let (waited, ended) = drive(&mut self.strategy, goal, begun, &mut thread);
-        let mut end = thread.end();
-        match ended.wake() {
-            // No strategy of the library ends early; if one did, the caller would spin the rest.
-            None if self.clock.is_none() => end = End::Near,
-            None => {}
+        let is_host = clock.is_none();
+        let mut thread = CallingThread::new(
+            (&mut self.nap, self.slack),
+            clock,
+            anchor,
+            (begun, deadline),
+            stops,
+            &mut self.ended,
+        );
+        let waited = drive(&mut self.strategy, goal, begun, &mut thread);
+        let end = match thread.end() {
             // Nothing is learned on a clock that stands still.
-            Some(last) if last.reason == Reason::Standstill && end == End::Deadline => {
-                end = thread.outlast(goal.deadline - last.asked);
+            (End::Deadline, Some(last)) if last.reason == Reason::Standstill => {
+                let rest = goal.deadline - last.asked;
+                thread.forget();
+                thread.outlast(rest)
             }
-            Some(_) if end == End::Coarse => {}
-            Some(last) => {
-                match waited.overslept() {
-                    Some(late) if self.clock.is_none() => crowd::overslept(last.now, late),
-                    _ => {}
+            // No strategy of the library ends early; if one did, the caller would spin the rest.
+            (End::Deadline, None) if is_host => End::Near,
+            (End::Deadline, Some(last)) if is_host => {
+                if let Some(late) = waited.overslept() {
+                    crowd::overslept(last.now, late);
                 }
-                self.ended = Some(ended);
+                End::Deadline
             }
-        }
-        Outcome {
-            waited,
-            hit_budget: self.was_bound(),
-            end,
-        }
+            (End::Coarse, _) => {
+                thread.forget();
+                End::Coarse
+            }
+            (end, _) => end,
+        };
+        Outcome::of(&waited, self.was_bound(), end)
     }
 
     #[cold]

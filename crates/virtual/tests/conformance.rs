@@ -1,12 +1,17 @@
 //! The conformance suite on the library's waiter: in virtual time, and on this computer's clock.
 
 use punctual::{Strategy, Waiter, WaiterBuilder};
-use punctual_core::{Nanos, StrategySpec};
+use punctual_core::{Clock, Nanos, Outcome, StrategySpec, Tick};
 use punctual_program::conformance::{Trial, Violation, check, known};
 use punctual_program::machine::{Section, ThreadObservations};
 use punctual_program::program::{Cursor, Due, Op, Subject};
 use punctual_program::{Machine, Observations, Program, Refusal, Sample};
 use punctual_virtual::Computer;
+
+/// Counted from the begin of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Begun;
+impl Clock for Begun {}
 
 /// A thread that waits by a waiter with the clock that `builder` has.
 struct Waiting(fn() -> WaiterBuilder);
@@ -34,13 +39,23 @@ impl Machine for Waiting {
                 continue;
             };
             let deadline = waiter.now() + (*asked).into();
-            let outcome = waiter.sleep_until(deadline).waited();
-            // Once more, as a wait that ends early may say otherwise.
-            assert!(waiter.now() >= deadline, "{spec}: it ended early");
+            let outcome = waiter.sleep_until(deadline);
+            let woke = waiter.now();
+            // On the caller's clock, as a wait that ends early could say otherwise.
+            let late = Tick::<Begun>::from_ns((woke - begun).as_nanos() as u64)
+                .late_for(Tick::from_ns((deadline - begun).as_nanos() as u64));
             samples.push(Sample {
                 asked: *asked,
-                woke: (waiter.now() - begun).into(),
-                outcome,
+                woke: (woke - begun).into(),
+                outcome: Outcome {
+                    late,
+                    naps: outcome.naps(),
+                    // A spin lasts until the deadline, so each other step is a nap or a yield.
+                    steps: outcome.naps() + 1,
+                    slept: outcome.slept().into(),
+                    spun: outcome.spun().into(),
+                    by_event: false,
+                },
                 ..Sample::default()
             });
         }

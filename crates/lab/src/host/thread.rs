@@ -262,11 +262,11 @@ impl<'e> This<'e> {
                     or,
                     spin_most: crowd::spin_most(now),
                 };
-                let (outcome, ended) = drive(strategy, goal, now, &mut self.sleeper);
+                let outcome = drive(strategy, goal, now, &mut self.sleeper);
                 // Read again, as a caller would: a peer's last reading is not visible either. The strategy learns
                 // afterwards, as that of a waiter does.
                 let end = clock::now();
-                ended.tell(strategy);
+                self.sleeper.tell(strategy);
                 if let Some(late) = outcome.overslept() {
                     crowd::overslept(end, late);
                 }

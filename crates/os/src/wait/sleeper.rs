@@ -6,7 +6,7 @@ use crate::clock::{self, Host, Tick};
 use crate::event::Events;
 use crate::nap::LONGEST;
 use crate::{Error, crowd, spin, thread};
-use punctual_core::{Driver, Event, Limit, Method, Nanos, Reason};
+use punctual_core::{Driver, Ended, Event, Limit, Method, Nanos, Reason, Strategy};
 
 /// How often a spin looks whether the events were closed.
 const LOOK: Nanos = Nanos::from_ms(10);
@@ -34,6 +34,8 @@ pub struct Sleeper {
     longest: Nanos,
     /// When the signal was given that ended a step.
     signalled: Option<Tick>,
+    /// How the last wait ended, of which its strategy was not told yet.
+    ended: Option<Ended<Host>>,
 }
 
 impl Sleeper {
@@ -48,6 +50,7 @@ impl Sleeper {
             events: None,
             longest: LONGEST,
             signalled: None,
+            ended: None,
         }
     }
 
@@ -65,6 +68,14 @@ impl Sleeper {
     /// asked last. A step that ended because the events were closed has none.
     pub fn signalled(&mut self) -> Option<Tick> {
         self.signalled.take()
+    }
+
+    /// Tells the strategy of the last wait how that ended; the caller first reads the clock, as who waits is due.
+    #[inline]
+    pub fn tell(&mut self, strategy: &mut impl Strategy<Host>) {
+        if let Some(ended) = self.ended.take() {
+            ended.tell(strategy);
+        }
     }
 
     /// Makes the handle that `method` needs, and returns the call that blocks will use. That is
@@ -184,6 +195,11 @@ impl Driver<Host> for Sleeper {
         };
         self.unless_ended(taken, Reason::Ran)
     }
+
+    #[inline]
+    fn untold(&mut self) -> Option<&mut Option<Ended<Host>>> {
+        Some(&mut self.ended)
+    }
 }
 
 /// Cuts a limit down to `longest`, and says whether it did.
@@ -207,7 +223,7 @@ fn clamp(limit: Limit<Host>, longest: Nanos) -> (Limit<Host>, bool) {
 mod tests {
     use super::*;
     use crate::wait::{in_turn, methods};
-    use punctual_core::{Goal, Step, Strategy, Turn, drive};
+    use punctual_core::{Goal, Step, Turn, drive};
 
     fn assert_send<T: Send>() {}
 
@@ -412,8 +428,9 @@ mod tests {
             let mut strategy = Meter { metered, told };
             let now = clock::now();
             let goal = Goal::until(now + Nanos::from_us(50));
-            let (_, ended) = drive(&mut strategy, goal, now, &mut Sleeper::new());
-            ended.tell(&mut strategy);
+            let mut sleeper = Sleeper::new();
+            drive(&mut strategy, goal, now, &mut sleeper);
+            sleeper.tell(&mut strategy);
             assert!(!strategy.told.is_empty());
             let counts = cfg!(any(target_os = "linux", target_os = "android"));
             for cpu in strategy.told {

@@ -200,8 +200,7 @@ pub(crate) fn in_a_quota(
             }
             let now = group.now();
             let goal = Goal::until(Tick::from_ns(deadline));
-            let (outcome, ended) = drive(&mut strategy, goal, now, &mut group);
-            ended.tell(&mut strategy);
+            let outcome = drive(&mut strategy, goal, now, &mut group);
             this.waits += 1.0;
             this.late_ns += outcome.late.as_ns().min(LATE_MAX_NS) as f64;
         }
