@@ -4,7 +4,7 @@ use punctual_core::Method;
 
 macro_rules! calls {
     ($($call:ident = $name:literal: $kind:ident,)*) => {
-        /// A function of libc that waits.
+        /// A function of libc or a call of the kernel that waits.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum Call {

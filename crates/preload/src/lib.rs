@@ -1,5 +1,8 @@
 //! The library that `punctual emulate` and `punctual exec --accurate` start other programs with.
 //!
+//! The modules that are public need no library: `punctual-supervise` holds the waits of programs that cannot load it to
+//! the same rule, by the same page and books.
+//!
 //! Under `emulate` each timed wait of libc ends when the [rule](punctual_rules) of another system ends it. A wait that the rule
 //! ends later asks the real function for more; one that it ends sooner asks for less. A wait that an
 //! event ends, ends then. Under `exec --accurate` it ends [when it was asked to end](accurate).
@@ -15,11 +18,12 @@
 //! | file | what is in it |
 //! |---|---|
 //! | [`accurate`] | waits that end when they were asked to end: their page, lateness, limit of spinning |
-//! | `page` | the page that the command and its processes share |
+//! | [`books`] | the books of a run: what waits were asked for and how they ended |
+//! | [`page`] | the page that the command and its processes share |
 //! | `wait` | a wait, under a rule or on time |
 //! | `on_time` | waits that end on time |
 //! | `strategies` | the strategies of the threads that wait so |
-//! | `books` | what waits were asked for and what they took |
+//! | `interpose/books` | a wait under a rule, in a process that has the library |
 //! | `calls` | the functions of libc that wait |
 //! | `exec` | programs are started with the library, also with an environment of their own |
 //! | `lines` | the lines of a Python program that sleep |
@@ -32,6 +36,7 @@
 //! | [`runtime`] | the calls by which ports of runtimes wait elsewhere |
 
 pub mod accurate;
+pub mod books;
 pub mod call;
 pub mod page;
 pub mod runtime;

@@ -5,7 +5,7 @@
 
 use std::mem::discriminant;
 
-use punctual_core::Nanos;
+use punctual_core::{Method, Nanos};
 use punctual_rules::setting::{Power, Priority};
 use punctual_rules::{Description, Host, Setting, Time};
 
@@ -76,6 +76,8 @@ pub mod at {
     pub const CLOCKS_WANTED: usize = 151;
     /// See there.
     pub const CLOCKS_REPLACED: usize = 152;
+    /// A bit for each minor version of Go 1 that was emulated.
+    pub const GOS: usize = 156;
     /// Names of runtimes that were not emulated: four words each, of which the first 31 bytes are the name.
     pub const RUNTIMES: usize = 160;
     /// The books: [`super::BOOKS`] entries of eight words.
@@ -85,6 +87,18 @@ pub mod at {
     pub const LINES: usize = BOOKS + 8 * super::BOOKS;
     /// The log: entries of eight words.
     pub const LOG: usize = LINES + super::LINE_WORDS * super::LINES;
+
+    /// The word with the bit of a version, and the version; `None` for a C program.
+    pub fn version(taken_for: super::TakenFor) -> Option<(usize, u8)> {
+        use super::TakenFor;
+        match taken_for {
+            TakenFor::Plain => None,
+            TakenFor::Python(minor) => Some((PYTHONS, minor)),
+            TakenFor::Rust(minor) => Some((RUSTS + usize::from(minor / 64) % 2, minor)),
+            TakenFor::Node(major) => Some((NODES, major)),
+            TakenFor::Go(minor) => Some((GOS, minor)),
+        }
+    }
 }
 
 /// How many runtimes are named.
@@ -230,6 +244,7 @@ impl Run {
             Found::Python(minor) => Some(TakenFor::Python(minor)),
             Found::Rust(minor) => Some(TakenFor::Rust(minor)),
             Found::Node(major) => Some(TakenFor::Node(major)),
+            Found::Go(minor) => Some(TakenFor::Go(minor)),
             Found::Other => None,
         };
         // A program of one runtime starts those of others, which stay themselves.
@@ -248,12 +263,17 @@ impl Run {
         }
     }
 
-    /// A rule of a slot, which has heard all settings; `None` if there is no such rule.
-    pub fn host(&self, slot: usize) -> Option<Host> {
+    /// A rule of a slot, which has heard all settings and the request of the runtime; `None` if there is no such rule.
+    pub fn host(&self, slot: usize, taken_for: TakenFor) -> Option<Host> {
         let description: Description = self.rule.parse().ok()?;
         let seed = self.seed.wrapping_add(slot as u64);
         let mut host = Host::new(&description, seed);
-        for setting in self.settings.each() {
+        let is_old = !(host.rule().methods()).contains(&Method::HighResolutionTimer);
+        let requested = taken_for
+            .runtime()
+            .and_then(|(runtime, _)| runtime.requested);
+        let requested = requested.filter(|_| is_old).map(Setting::request);
+        for setting in self.settings.each().chain(requested) {
             if host.rule().refuses(&setting).is_none() {
                 host.set(setting, Time::ZERO);
             }
@@ -304,6 +324,8 @@ pub enum Found {
     Rust(u8),
     /// Node of this major version.
     Node(u8),
+    /// Go 1 of this minor version.
+    Go(u8),
     /// Another runtime, or CPython of an unknown version.
     Other,
 }
@@ -321,9 +343,9 @@ impl Found {
 }
 
 /// Programs whose ports to other systems wait by other calls than a C program does.
-pub const RUNTIME_NAMES: [&[u8]; 16] = [
+pub const RUNTIME_NAMES: [&[u8]; 15] = [
     b"python", b"pypy", b"node", b"bun", b"deno", b"java", b"jshell", b"gradle", b"dotnet",
-    b"mono", b"ruby", b"perl", b"php", b"beam", b"erl", b"go",
+    b"mono", b"ruby", b"perl", b"php", b"beam", b"erl",
 ];
 
 /// Whether the name of a program is one of these, or begins with one and goes on with a version.
@@ -334,6 +356,34 @@ pub fn is_runtime(name: &[u8], runtimes: &[&[u8]]) -> bool {
     };
     let mut runtimes = runtimes.iter();
     runtimes.any(|runtime| name.strip_prefix(*runtime).is_some_and(is_version))
+}
+
+/// What ended a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// Nothing yet.
+    UnderWay,
+    /// Its timer.
+    Timer,
+    /// An event or a signal.
+    Event,
+    /// Its timer or an event: the return of the call was not observed.
+    Unknown,
+}
+
+impl By {
+    /// All, by number in the log.
+    const ALL: [Self; 4] = [Self::UnderWay, Self::Timer, Self::Event, Self::Unknown];
+
+    /// It in the log.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::UnderWay => "under-way",
+            Self::Timer => "timer",
+            Self::Event => "event",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// A wait, as the log has it.
@@ -355,10 +405,11 @@ pub struct Logged {
     pub asked: u64,
     /// When the rule ended it, in the rule's time.
     pub end: Time,
-    /// When the function returned, in nanoseconds of the rule's time; `None` if it did not.
+    /// When the function returned, in nanoseconds of the rule's time; `None` if it did not, or if that was not
+    /// observed.
     pub returned: Option<u64>,
-    /// Whether its timer ended it, and not an event or a signal.
-    pub is_timer: bool,
+    /// What ended it.
+    pub by: By,
 }
 
 impl Logged {
@@ -372,17 +423,13 @@ impl Logged {
             self.asked,
             self.end.as_thirds(),
             self.returned.unwrap_or_default(),
-            match (self.returned, self.is_timer) {
-                (None, _) => 1,
-                (Some(_), true) => 2,
-                (Some(_), false) => 3,
-            },
+            1 + self.by as u64,
         ]
     }
 
     /// Reads words; `None` if they are of no wait.
     pub fn of(words: &[u64; 8]) -> Option<Self> {
-        let &[who, slot, call, called, asked, end, returned, state] = words;
+        let &[who, slot, call, called, asked, end, returned, by] = words;
         Some(Self {
             process: (who >> 32) as u32,
             thread: who as u32,
@@ -392,10 +439,10 @@ impl Logged {
             called,
             asked,
             end: Time::from_thirds(end),
-            returned: (state > 1).then_some(returned),
-            is_timer: state == 2,
+            // No call returns at the first nanosecond of a run.
+            returned: Some(returned).filter(|returned| *returned > 0),
+            by: *By::ALL.get(usize::try_from(by.checked_sub(1)?).ok()?)?,
         })
-        .filter(|_| (1..=3).contains(&state))
     }
 }
 
@@ -478,6 +525,31 @@ mod tests {
     }
 
     #[test]
+    fn go_requests_an_interval_where_windows_has_no_high_resolution_timers() {
+        let wait = |rule: &str, taken_for| {
+            let run = Run {
+                rule: rule.to_owned(),
+                origin: 0,
+                seed: 1,
+                taken_for: None,
+                notes_lines: false,
+                clocks: false,
+                time_of_day: 0,
+                settings: Settings::default(),
+            };
+            let (now, due) = (Time::from_ns(20_000_000), Time::from_ns(21_000_000));
+            let mut host = run.host(0, taken_for).unwrap();
+            host.end(Method::WindowsSleep, now, due).floor_ns()
+        };
+        let old = "windows-8 interval=15.625ms finest=1ms base=tick hardware=exact expiry=owner";
+        assert_eq!(wait(old, TakenFor::Plain), 31_250_000);
+        assert!(wait(old, TakenFor::Go(22)) < 23_000_000);
+        let new = "windows-10-2004 interval=15.625ms finest=500us base=now hardware=exact cycles=nearest \
+                   cap=500us slip=0 class=expiry global=0 expiry=owner hires_late=5us";
+        assert_eq!(wait(new, TakenFor::Go(26)), 31_250_000);
+    }
+
+    #[test]
     fn lengths_count_to_two_digits() {
         for (asked, kept) in [
             (1, 1),
@@ -502,7 +574,13 @@ mod tests {
 
     #[test]
     fn a_wait_crosses_as_words() {
-        for (returned, is_timer) in [(None, false), (Some(5), true), (Some(6), false)] {
+        for (returned, by) in [
+            (None, By::UnderWay),
+            (Some(5), By::Timer),
+            (Some(6), By::Event),
+            (None, By::Event),
+            (None, By::Unknown),
+        ] {
             let logged = Logged {
                 process: 12,
                 thread: u32::MAX,
@@ -516,10 +594,11 @@ mod tests {
                 asked: 2,
                 end: Time::from_thirds(10),
                 returned,
-                is_timer,
+                by,
             };
             assert_eq!(Logged::of(&logged.words()), Some(logged));
         }
         assert_eq!(Logged::of(&[0; 8]), None);
+        assert_eq!(Logged::of(&[0, 0, 0, 0, 0, 0, 0, 5]), None);
     }
 }

@@ -78,7 +78,8 @@ impl EmulatedRun {
 
 /// Waits of one call and about one length, from one line of the program where that is known.
 ///
-/// Lengths are means of the waits that their timer ended, in nanoseconds.
+/// Lengths are means of the waits that their timer ended and of those whose return was not observed, in nanoseconds; the
+/// measured length is that of the former only.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EmulatedWaits {
@@ -94,17 +95,24 @@ pub struct EmulatedWaits {
     pub ended_by_timer: u64,
     /// How many waits an event or a signal ended.
     pub ended_by_event: u64,
+    /// How many waits ended by their timer or an event, of which the return was not observed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub ended_unobserved: u64,
     /// The length that the call asks for.
     pub asked_ns: u64,
     /// The length by the timer rule of the computer itself, without the wake-up; `None` if that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native_ns: Option<u64>,
-    /// The length by the rule of the model; `None` if no timer ended such a wait.
+    /// The length by the rule of the model; `None` if an event ended each such wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_rule_ns: Option<u64>,
     /// The measured length; `None` if no timer ended such a wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took_ns: Option<u64>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The least difference of a wait that counts: a wake-up takes as long.
@@ -125,7 +133,12 @@ impl EmulatedWaits {
         let native = self.native_ns.unwrap_or(self.asked_ns);
         let each = self.by_rule_ns.map_or(0, |rule| rule.abs_diff(native));
         let counted = if each < DIFFERENCE_NS { 0 } else { each };
-        counted.saturating_mul(self.ended_by_timer)
+        counted.saturating_mul(self.not_by_event())
+    }
+
+    /// How many waits were ended by their timer, or may have been.
+    pub fn not_by_event(&self) -> u64 {
+        self.ended_by_timer + self.ended_unobserved
     }
 }
 

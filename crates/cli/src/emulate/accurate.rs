@@ -8,7 +8,7 @@ use punctual_report::units;
 
 use super::run::{code, read, watched};
 use super::stage::{Stage, cannot_write};
-use super::{Failure, REFUSED};
+use super::{By, Failure, REFUSED};
 use crate::exec::{self, ExecArgs, Share};
 use crate::say;
 
@@ -22,12 +22,12 @@ pub(super) fn run(args: &ExecArgs) -> Result<u8, Failure> {
         only_sleeps: args.only.is_some(),
         left_alone: if args.quiet { 0 } else { LEFT_ALONE },
     };
-    let stage = Stage::new(&args.command, None)?;
+    let stage = Stage::new(&args.command, None, Some(By::Preload))?;
     let (mut command, page) = stage.with_page(&accurate.page(), 0)?;
     let begin = Instant::now();
     let mut failure = None;
     let status = exec::on_its_thread(args, || {
-        watched(&mut command, &stage.file).map_err(|why| {
+        watched(&mut command, &stage, None).map_err(|why| {
             failure = Some(why);
             anyhow!("it did not start")
         })

@@ -38,15 +38,18 @@ struct Waits {
     line: Option<String>,
     by_timer: u64,
     by_event: u64,
-    /// The lengths of waits that their timer ended: asked for, by the rule, measured, and asked for by the line of the
-    /// program.
+    /// Those whose returns were not observed.
+    unobserved: u64,
+    /// The lengths of all but those that an event ended: asked for, by the rule, measured, and asked for by the line of
+    /// the program. A length that was not observed is not in the sum of the measured ones.
     sums: [u64; 4],
 }
 
 impl Waits {
     fn in_a_run(&self) -> EmulatedWaits {
-        let mean = |sum: u64| sum.checked_div(self.by_timer);
-        let [asked, by_rule, took, line_asked] = self.sums.map(mean);
+        let mean = |sum: u64| sum.checked_div(self.by_timer + self.unobserved);
+        let [asked, by_rule, _, line_asked] = self.sums.map(mean);
+        let took = self.sums[2].checked_div(self.by_timer);
         let asked_ns = asked.unwrap_or(self.length.as_ns());
         EmulatedWaits {
             call: self.call.name().to_owned(),
@@ -54,6 +57,7 @@ impl Waits {
             line_asked_ns: line_asked.filter(|length| *length > 0),
             ended_by_timer: self.by_timer,
             ended_by_event: self.by_event,
+            ended_unobserved: self.unobserved,
             asked_ns,
             native_ns: native(self.call, asked_ns),
             by_rule_ns: by_rule,
@@ -103,6 +107,7 @@ impl Books {
                 line: line(kind.line),
                 by_timer: word(entry + 1),
                 by_event: word(entry + 2),
+                unobserved: word(entry + 7),
                 sums: [3, 4, 5, 6].map(|sum| word(entry + sum)),
             })
         });
@@ -115,6 +120,7 @@ impl Books {
         let rusts = bits(at::RUSTS).chain(bits(at::RUSTS + 1).map(|bit| bit + 64));
         let rusts = rusts.map(TakenFor::Rust);
         let nodes = bits(at::NODES).map(TakenFor::Node);
+        let gos = bits(at::GOS).map(TakenFor::Go);
         let mut books = Self {
             waits: waits.collect(),
             processes: word(at::PROCESSES),
@@ -123,7 +129,7 @@ impl Books {
             others: word(at::OTHERS),
             unlogged: word(at::UNLOGGED),
             logged: word(at::LOGGED),
-            ports: pythons.chain(rusts).chain(nodes).collect(),
+            ports: pythons.chain(rusts).chain(nodes).chain(gos).collect(),
             clocks: [word(at::CLOCKS_WANTED), word(at::CLOCKS_REPLACED)],
             runtimes: names.filter(|name| !name.is_empty()).collect(),
         };
@@ -133,8 +139,13 @@ impl Books {
 
     /// The most frequent waits come first.
     fn sort(&mut self) {
-        self.waits
-            .sort_by_key(|waits| (Reverse(waits.by_timer), waits.call, waits.length));
+        self.waits.sort_by_key(|waits| {
+            (
+                Reverse(waits.by_timer + waits.unobserved),
+                waits.call,
+                waits.length,
+            )
+        });
     }
 
     /// The waits, most frequent first.
@@ -154,6 +165,7 @@ impl Books {
             };
             same.by_timer += waits.by_timer;
             same.by_event += waits.by_event;
+            same.unobserved += waits.unobserved;
             for (sum, more) in same.sums.iter_mut().zip(waits.sums) {
                 *sum += more;
             }

@@ -21,7 +21,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use punctual_core::Nanos;
 use punctual_preload::runtime::TakenFor;
 use punctual_program::setting::Priority;
@@ -41,6 +41,15 @@ const CANNOT_RUN: u8 = 126;
 /// There is no such program.
 #[cfg(unix)]
 const NOT_FOUND: u8 = 127;
+
+/// How the waits of a program are reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum By {
+    /// A library that the program loads, in the place of waits of libc.
+    Preload,
+    /// A supervisor that traces the program and its children.
+    Ptrace,
+}
 
 /// Why the program was not started: the exit code, as `timeout` and `nice` have it, and a sentence.
 #[derive(Debug)]
@@ -93,7 +102,7 @@ fn not_here<T>(command: &str, _args: &T) -> ExitCode {
 
 /// The start of its help.
 pub(crate) const ABOUT: &str = "\
-Start a program whose timed waits end when those of another system would. Linux with glibc.
+Start a program whose timed waits end when those of another system would. Linux.
 
 Sleeps and timeouts of the program, its threads and the programs that it starts end when the timer rule of MODEL ends them, \
 on the real clock. A wait that an event ends, ends then. The program is not changed, and its output, signals and exit code \
@@ -103,12 +112,16 @@ pass through. On standard error comes at the end what its waits asked for and wh
 pub(crate) const AFTER: &str = "\
 The rule is that of `punctual simulate`, with parameters as there: windows-11,slip=5. The program is taken for a port that \
 calls Sleep for sleeps, SleepConditionVariable for condition variables, and WaitForMultipleObjects for poll, select and \
-epoll. CPython 3.9 to 3.14, Node 18, 20, 22 and 24, and Rust 1.63 to 1.96 are known: their waits end as those of their ports to that system. Up to CPython \
+epoll. CPython 3.9 to 3.14, Node 18, 20, 22 and 24, Rust 1.63 to 1.96, and Go 1.19 to 1.26 are known: their waits end as those of their ports to that system. Up to CPython \
 3.12 time.time and time.monotonic move in steps where they do on Windows. Other runtimes whose ports call something else are refused, unless \
 `--as` says otherwise.
 
-Not emulated: scheduling and other clocks, timers that meet those of other threads, timers of file descriptors, \
-waits that call the kernel without libc, and children that execle starts with an environment of their own.
+A program that is linked with glibc loads a library in the place of its waits. One that is linked statically or with musl, \
+and one of Go, is traced instead, with the programs that it starts (`--by ptrace`; x86-64). The return of a wait is then not \
+measured. The command waits for all processes of such a program, and set-uid programs have no rights of their own in it.
+
+Not emulated: scheduling and other clocks, timers that meet those of other threads, timers of file descriptors; with the \
+library also waits that call the kernel without libc, and children that execle starts with an environment of their own.
 
 Exit codes: 125 refused, 126 cannot run it, 127 there is no such program; else what the program returns. With `--repeat`: \
 0 no run failed, 1 runs failed under the model and none natively, 3 runs failed natively too or a signal ended it early. A run \
@@ -120,6 +133,7 @@ Examples:
   punctual emulate windows-11 --as python-3.10 -v -- python3 server.py
   punctual emulate windows-10-2004 --request 1ms -- ./game --frames 600
   punctual emulate linux,slack=1ns --log waits.tsv -- ./pacer
+  punctual emulate windows-11 -- ./server-in-go
   punctual emulate windows-11 --repeat 20 -- python3 -m pytest tests/";
 
 /// A number of turns.
@@ -153,9 +167,14 @@ pub(crate) struct EmulateArgs {
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::seed)]
     pub(crate) seed: Option<u64>,
 
-    /// Take programs of runtimes for something else: plain (a C program), python-3.9 to python-3.14, rust-1.63 to rust-1.96, node-18, node-20, node-22, node-24
+    /// Take programs of runtimes for something else: plain (a C program), python-3.9 to python-3.14, rust-1.63 to rust-1.96, go-1.19 to go-1.26, node-18, node-20, node-22, node-24
     #[arg(long = "as", value_name = "WHAT")]
     pub(crate) taken_for: Option<TakenFor>,
+
+    /// How the waits of the program are reached: preload (a library in the place of libc), ptrace (a supervisor; x86-64) [default:
+    /// preload, and ptrace for programs that load no library or call the kernel themselves]
+    #[arg(long, value_name = "HOW", hide_possible_values = true)]
+    pub(crate) by: Option<By>,
 
     /// Replace the clocks of a runtime that move in steps on that system (the default)
     #[arg(long, overrides_with = "no_clocks")]

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use memchr::memmem;
 use punctual_preload::page::{Found, Run};
 use punctual_preload::runtime::elf::part;
-use punctual_preload::runtime::rust::{self, InFile};
-use punctual_preload::runtime::{self, cpython, node};
+use punctual_preload::runtime::program::{self, RUST};
+use punctual_preload::runtime::{TakenFor, cpython, go, rust};
 
-use super::{CANNOT_RUN, Failure, NOT_FOUND, REFUSED};
+use super::{By, CANNOT_RUN, Failure, NOT_FOUND, REFUSED};
 
 /// The file that a shell would run for a name.
 pub(super) fn find(name: &OsStr) -> Result<PathBuf, Failure> {
@@ -45,15 +45,25 @@ fn is_executable(file: &Path) -> bool {
 /// How many scripts may lead from one to the next.
 const SCRIPTS: usize = 4;
 
-/// Refuses a program whose waits the library does not see, or which a run sees as those of another.
-pub(super) fn check(file: &Path, run: Option<&Run>) -> Result<(), Failure> {
+/// A program that can be emulated.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Checked {
+    /// How its waits are reached.
+    pub(super) by: By,
+    /// Whether it is a program of Go, whose own naps are frequent.
+    pub(super) is_go: bool,
+}
+
+/// Decides how the waits of a program are reached. Refuses one whose waits are out of reach, or which a run sees as those
+/// of another.
+pub(super) fn check(file: &Path, run: Option<&Run>, by: Option<By>) -> Result<Checked, Failure> {
     let mut file = file.to_path_buf();
     for _ in 0..=SCRIPTS {
         let bytes = read(&file)?;
         match interpreter(&bytes) {
             Some(Ok(next)) => file = next,
             Some(Err(failure)) => return Err(failure),
-            None => return check_binary(&file, &bytes, run),
+            None => return check_binary(&file, &bytes, run, by),
         }
     }
     let shown = file.display();
@@ -77,7 +87,7 @@ fn read(file: &Path) -> Result<Vec<u8>, Failure> {
     if metadata.permissions().mode() & 0o6000 != 0 {
         return Err(refused(
             file,
-            "it runs with rights of its own (set-uid), and such programs load no other library",
+            "it runs with rights of its own (set-uid), and such programs are left alone",
         ));
     }
     let mut bytes = Vec::with_capacity(metadata.len().min(LARGEST) as usize);
@@ -90,10 +100,8 @@ fn read(file: &Path) -> Result<Vec<u8>, Failure> {
 const LARGEST: u64 = 512 << 20;
 
 fn refused(file: &Path, why: &str) -> Failure {
-    Failure::new(
-        REFUSED,
-        format!("`{}` cannot use the library: {why}", file.display()),
-    )
+    let shown = file.display();
+    Failure::new(REFUSED, format!("`{shown}` cannot be emulated: {why}"))
 }
 
 /// The program that runs a script.
@@ -112,10 +120,16 @@ fn interpreter(bytes: &[u8]) -> Option<Result<PathBuf, Failure>> {
     })
 }
 
-fn check_binary(file: &Path, bytes: &[u8], run: Option<&Run>) -> Result<(), Failure> {
+fn check_binary(
+    file: &Path,
+    bytes: &[u8],
+    run: Option<&Run>,
+    by: Option<By>,
+) -> Result<Checked, Failure> {
     let Some(elf) = Elf::of(bytes) else {
         // The kernel says what is wrong with it.
-        return Ok(());
+        let by = by.unwrap_or(By::Preload);
+        return Ok(Checked { by, is_go: false });
     };
     if !elf.is_64 {
         return Err(refused(file, "it is a 32-bit program"));
@@ -123,32 +137,32 @@ fn check_binary(file: &Path, bytes: &[u8], run: Option<&Run>) -> Result<(), Fail
     if elf.machine != MACHINE {
         return Err(refused(file, "it is for another processor"));
     }
-    match elf.interpreter {
-        None => {
+    let name = fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
+    let name = name.file_name().unwrap_or_default().as_bytes();
+    let (found, runtime) = program::runtime(name, bytes);
+    let is_go = runtime.starts_with("Go ");
+    let no_library = no_library(&elf, bytes, is_go);
+    let by = match (by, no_library) {
+        (Some(By::Ptrace), _) => By::Ptrace,
+        (_, None) => By::Preload,
+        (None, Some((_, true))) if run.is_some() => By::Ptrace,
+        (None, Some((why, false))) if run.is_some() => {
+            return Err(refused(file, &format!("{why}; `--by ptrace` traces it")));
+        }
+        (_, Some((why, _))) => return Err(refused(file, why)),
+    };
+    let Some(run) = run else {
+        return Ok(Checked { by, is_go });
+    };
+    match run.taken_for(found) {
+        Some(TakenFor::Python(_)) if by == By::Ptrace => {
             return Err(refused(
                 file,
-                "it is linked statically, so that its waits go to the kernel directly",
+                "the locks of CPython look alike to a tracer, and its clocks are out of reach: it needs `--by preload`",
             ));
         }
-        Some(loader) if has(loader, b"ld-musl") => {
-            return Err(refused(
-                file,
-                "it is linked with musl, and the library is for glibc",
-            ));
-        }
-        Some(_) => {}
-    }
-    // Put together here, so that this command does not have the name in it.
-    if has(bytes, &[&b"\0__asan"[..], b"_init\0"].concat()) {
-        return Err(refused(
-            file,
-            "it is built with AddressSanitizer, which wants to be loaded first",
-        ));
-    }
-    let Some(run) = run else { return Ok(()) };
-    let (found, runtime) = runtime(file, bytes);
-    if run.taken_for(found).is_some() {
-        return Ok(());
+        Some(_) => return Ok(Checked { by, is_go }),
+        None => {}
     }
     let nearest = |name: &str, (first, last): (u8, u8), minor: Option<u8>| {
         let minor = minor.unwrap_or(last).clamp(first, last);
@@ -157,6 +171,8 @@ fn check_binary(file: &Path, bytes: &[u8], run: Option<&Run>) -> Result<(), Fail
     let advice = match found {
         Found::Python(minor) => nearest("python-3", cpython::VERSIONS, Some(minor)),
         Found::Rust(minor) => nearest("rust-1", rust::VERSIONS, Some(minor)),
+        Found::Go(minor) => nearest("go-1", go::VERSIONS, Some(minor)),
+        _ if is_go => nearest("go-1", go::VERSIONS, None),
         _ if runtime.starts_with("node") => {
             "`--as node-24` takes it for the last that has one".to_owned()
         }
@@ -176,57 +192,24 @@ fn check_binary(file: &Path, bytes: &[u8], run: Option<&Run>) -> Result<(), Fail
     ))
 }
 
-/// The runtime of Rust in words.
-const RUST: &str = "the standard library of Rust";
-
-/// The runtime of a program whose port to another system waits by calls of its own, and its name.
-fn runtime(file: &Path, bytes: &[u8]) -> (Found, String) {
-    let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
-    let name = file.file_name().unwrap_or_default().as_bytes();
-    let shown = String::from_utf8_lossy(name).into_owned();
-    match Found::by_name(name) {
-        found @ Found::Python(_) => return (found, shown),
-        Found::Other => {
-            let found = match name {
-                name if name.starts_with(b"python") => python_in(bytes).map(Found::Python),
-                name if name.starts_with(b"node") => node::in_file(bytes).map(Found::Node),
-                _ => None,
-            };
-            return (found.unwrap_or(Found::Other), shown);
+/// Why a program does not load the library or is not reached by it, if so, and whether it can be traced without further
+/// thought.
+fn no_library(elf: &Elf<'_>, bytes: &[u8], is_go: bool) -> Option<(&'static str, bool)> {
+    // Put together here, so that this command does not have the name in it.
+    let sanitizer = [&b"\0__asan"[..], b"_init\0"].concat();
+    match elf.interpreter {
+        None => Some(("it is linked statically, and loads no library", true)),
+        Some(loader) if has(loader, b"ld-musl") => {
+            Some(("it is linked with musl, and the library is for glibc", true))
         }
-        Found::Plain | Found::Rust(_) | Found::Node(_) => {}
+        Some(_) if is_go => Some(("Go calls the kernel without libc", true)),
+        Some(_) if has(bytes, &sanitizer) => Some((
+            "it is built with AddressSanitizer, which wants to be loaded first, and which searches for leaks only without a \
+             tracer",
+            false,
+        )),
+        Some(_) => None,
     }
-    // Put together here, as for AddressSanitizer.
-    if has(bytes, &[&b"libpy"[..], b"thon3"].concat()) {
-        return match python_in(bytes) {
-            Some(minor) => (Found::Python(minor), format!("CPython 3.{minor}")),
-            None => (Found::Other, "CPython".to_owned()),
-        };
-    }
-    match rust::in_file(bytes) {
-        InFile::Version(minor) => return (Found::Rust(minor), format!("{RUST} 1.{minor}")),
-        InFile::Unknown => return (Found::Other, format!("{RUST} of an unknown version")),
-        InFile::None => {}
-    }
-    let marks: [(&[u8], &str); 3] = [
-        (b"\xff Go buildinf:", "Go"),
-        (b"libjli.so", "a Java machine"),
-        (b"libcoreclr", ".NET"),
-    ];
-    match marks.iter().find(|(mark, _)| has(bytes, mark)) {
-        None => (Found::Plain, shown),
-        Some((_, runtime)) => (Found::Other, (*runtime).to_owned()),
-    }
-}
-
-/// The minor version of the CPython 3 that a program has in it, or is linked with.
-fn python_in(bytes: &[u8]) -> Option<u8> {
-    let marks: [&[u8]; 2] = [b"libpython", b"lib/python"];
-    let mut found = marks.iter().filter_map(|mark| {
-        let at = memmem::find(bytes, &[mark, &b"3."[..]].concat())?;
-        runtime::minor_version(&bytes[at + mark.len()..])
-    });
-    found.next()
 }
 
 fn has(bytes: &[u8], mark: &[u8]) -> bool {
@@ -308,31 +291,5 @@ mod tests {
         );
         assert_eq!(of("#!/no/such\n"), Some(None));
         assert_eq!(of("echo"), None);
-    }
-
-    #[test]
-    fn a_version_of_python_is_found() {
-        for (bytes, minor) in [
-            (&b"\0libpython3.11.so.1.0\0"[..], Some(11)),
-            (b"../lib/python3.9/os.py", Some(9)),
-            (b"libpython3.so", None),
-            (b"", None),
-        ] {
-            assert_eq!(python_in(bytes), minor);
-        }
-        let of = |name: &str, bytes| runtime(Path::new(name), bytes).0;
-        assert_eq!(of("/no/python3.12", b""), Found::Python(12));
-        assert_eq!(of("/no/python", b"lib/python3.13/"), Found::Python(13));
-        assert_eq!(of("/no/game", b"libpython3.10.so"), Found::Python(10));
-        assert_eq!(of("/no/pypy3.10", b"lib/python3.10"), Found::Other);
-        assert_eq!(of("/no/server", b"\0/rustc/abc"), Found::Other);
-        assert_eq!(
-            of("/no/server", b"libpython3.11.so /rustc/"),
-            Found::Python(11)
-        );
-        assert_eq!(of("/no/sh", b"lib/python3.10"), Found::Plain);
-        let address = b"https://nodejs.org/download/release/v20.20.2/node-v20.20.2.tar.gz";
-        assert_eq!(of("/no/node", address), Found::Node(20));
-        assert_eq!(of("/no/node", b"lib/python3.10"), Found::Other);
     }
 }

@@ -11,11 +11,12 @@ use punctual_os::signals;
 use punctual_preload::page::{Run as Rules, SLOTS};
 use punctual_record::{Emulated, EmulatedRun, EmulatedWaits};
 use punctual_sim::Model;
+use punctual_supervise::Event;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::books::Books;
 use super::record::{Output, emulated};
-use super::run::{cannot_run, ended, prepared, under};
+use super::run::{ended, prepared, to_its_end, under};
 use super::stage::{Stage, cannot_write};
 use super::summary::{shown, summary};
 use super::{EmulateArgs, Failure, REFUSED};
@@ -74,7 +75,7 @@ pub(super) fn run(
                 Side::Emulated => {
                     let rules = prepared(args, model, seed)?;
                     let (mut command, page) = under(&rules, stage, 0)?;
-                    let ran = once(&mut command, stage, Some(seed))?;
+                    let ran = once(&mut command, stage, Some((&rules, &page)))?;
                     if ran.is_some() {
                         books.add(Books::read(&page).map_err(cannot_write("the summary"))?);
                     }
@@ -146,7 +147,7 @@ fn answer(model: &Model, emulated: &Emulated) -> Vec<String> {
             with_length(waits),
             shown(waits.by_rule_ns),
             shown(waits.native_ns),
-            waits.ended_by_timer as f64 / runs.max(1) as f64,
+            waits.not_by_event() as f64 / runs.max(1) as f64,
         )
     }));
     let mut failing = emulated.runs.iter().filter(|run| run.is_failure());
@@ -170,7 +171,7 @@ fn with_length(waits: &EmulatedWaits) -> String {
 fn once(
     command: &mut Command,
     stage: &Stage<'_>,
-    seed: Option<u64>,
+    emulated: Option<(&Rules, &File)>,
 ) -> Result<Option<(EmulatedRun, File)>, Failure> {
     let failed = cannot_write("the output of the program");
     let output = tempfile::tempfile().map_err(&failed)?;
@@ -183,17 +184,20 @@ fn once(
     if is_ended() {
         return Ok(None);
     }
-    let mut child = command.spawn().map_err(cannot_run(&stage.file))?;
-    GROUP.store(child.id() as i32, Ordering::SeqCst);
-    if is_ended() {
-        send(Signal::KILL);
-    }
-    let status = child.wait().map_err(cannot_run(&stage.file))?;
+    let status = to_its_end(command, stage, emulated, |event| {
+        if let Event::Started(program) = event {
+            GROUP.store(program as i32, Ordering::SeqCst);
+        }
+        if is_ended() {
+            send(Signal::KILL);
+        }
+    })?;
     if is_ended() {
         send(Signal::KILL);
         return Ok(None);
     }
     GROUP.store(0, Ordering::SeqCst);
+    let seed = emulated.map(|(rules, _)| rules.seed);
     Ok(Some((ended(seed, status), output)))
 }
 

@@ -13,13 +13,14 @@ use punctual_preload::page::{Logged, Run, Settings, at};
 use punctual_record::EmulatedRun;
 use punctual_rules::Random;
 use punctual_sim::{Model, Time};
+use punctual_supervise::{Event, Supervised};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::books::Books;
 use super::record::{Output, emulated};
 use super::stage::{Stage, cannot_write};
 use super::summary::summary;
-use super::{CANNOT_RUN, EmulateArgs, Failure, REFUSED, repeat};
+use super::{By, CANNOT_RUN, EmulateArgs, Failure, REFUSED, repeat};
 use crate::say;
 
 /// How many waits the log has room for.
@@ -28,14 +29,14 @@ const LOG_ROOM: u64 = 1_000_000;
 pub(super) fn run(args: &EmulateArgs) -> Result<u8, Failure> {
     let model = Model::parse(&args.model).map_err(|why| Failure::new(REFUSED, why))?;
     let run = prepared(args, &model, args.seed.unwrap_or_else(seed_by_time))?;
-    let stage = Stage::new(&args.command, Some(&run))?;
+    let stage = Stage::new(&args.command, Some(&run), args.by)?;
     let output = Output::new(args)?;
     if let Some(turns) = args.repeat {
         return repeat::run(args, turns, &model, &run, &stage, output);
     }
     let room = if args.log.is_some() { LOG_ROOM } else { 0 };
     let (mut command, page) = under(&run, &stage, room)?;
-    let status = watched(&mut command, &stage.file)?;
+    let status = watched(&mut command, &stage, Some((&run, &page)))?;
     let books = Books::read(&page).map_err(cannot_write("the summary"))?;
     if let Some(file) = &args.log {
         let count = books.logged.min(LOG_ROOM);
@@ -141,28 +142,66 @@ pub(super) fn prepared(args: &EmulateArgs, model: &Model, seed: u64) -> Result<R
     })
 }
 
-/// The process of the program, as soon as there is one.
+/// The process of the program, as soon as there is one; what it has after its end.
 static PROGRAM: AtomicI32 = AtomicI32::new(0);
+const ENDED: i32 = -1;
 
-/// Runs the program to its end. A termination goes to it; the terminal sends Ctrl-C to both.
-pub(super) fn watched(command: &mut Command, file: &Path) -> Result<ExitStatus, Failure> {
-    let pass_on = |ask| {
-        if ask == Ask::Terminate {
-            match Pid::from_raw(PROGRAM.load(Ordering::Acquire)) {
-                // It may have ended.
-                Some(program) => _ = kill_process(program, Signal::TERM),
-                None => std::process::exit(128 + Signal::TERM.as_raw()),
-            }
+/// Runs the program to its end. A termination goes to it; the terminal sends Ctrl-C to both. Once it has ended, either ends
+/// what it left behind, which a tracer waits for.
+pub(super) fn watched(
+    command: &mut Command,
+    stage: &Stage<'_>,
+    emulated: Option<(&Run, &fs::File)>,
+) -> Result<ExitStatus, Failure> {
+    let pass_on = |ask| match (ask, PROGRAM.load(Ordering::Acquire)) {
+        (Ask::Terminate, program @ 1..) => {
+            // It may have ended.
+            let program = Pid::from_raw(program);
+            program.map(|program| kill_process(program, Signal::TERM));
         }
+        (Ask::Terminate, _) => std::process::exit(128 + Signal::TERM.as_raw()),
+        (Ask::Interrupt, ENDED) => std::process::exit(128 + Signal::INT.as_raw()),
+        (Ask::Interrupt, _) => {}
     };
     signals::on_ask(pass_on).map_err(|why| Failure::new(REFUSED, why.to_string()))?;
-    let mut child = command.spawn().map_err(cannot_run(file))?;
-    PROGRAM.store(child.id() as i32, Ordering::Release);
-    child.wait().map_err(cannot_run(file))
+    to_its_end(command, stage, emulated, |event| {
+        let program = match event {
+            Event::Started(program) => program as i32,
+            Event::Ended => ENDED,
+        };
+        PROGRAM.store(program, Ordering::Release);
+    })
+}
+
+/// Starts the program, says so, and waits for its end: under a tracer, if its waits are reached by one.
+pub(super) fn to_its_end(
+    command: &mut Command,
+    stage: &Stage<'_>,
+    emulated: Option<(&Run, &fs::File)>,
+    report: impl Fn(Event) + Sync,
+) -> Result<ExitStatus, Failure> {
+    let cannot_run = cannot_run(&stage.file);
+    if let Some((run, page)) = emulated.filter(|_| stage.checked.by == By::Ptrace) {
+        let supervised = Supervised {
+            run,
+            page,
+            lets_nanosleep: stage.checked.is_go,
+        };
+        let shown = stage.file.display();
+        return punctual_supervise::run(command, supervised, report).map_err(|why| match why {
+            punctual_supervise::Failure::Refused(why) => {
+                Failure::new(REFUSED, format!("cannot trace `{shown}`: {why}"))
+            }
+            punctual_supervise::Failure::Start(why) => cannot_run(why),
+        });
+    }
+    let mut child = command.spawn().map_err(&cannot_run)?;
+    report(Event::Started(child.id()));
+    child.wait().map_err(&cannot_run)
 }
 
 /// The failure to start a program or to wait for it.
-pub(super) fn cannot_run(file: &Path) -> impl Fn(io::Error) -> Failure {
+fn cannot_run(file: &Path) -> impl Fn(io::Error) -> Failure {
     move |why| {
         let shown = file.display();
         Failure::new(CANNOT_RUN, format!("cannot run `{shown}`: {why}"))
@@ -210,14 +249,9 @@ fn log(file: &Path, run: &Run, mut page: &fs::File, count: u64) -> io::Result<()
         let Some(wait) = Logged::of(&words) else {
             continue;
         };
-        let by = match (wait.returned, wait.is_timer) {
-            (None, _) => "under-way",
-            (Some(_), true) => "timer",
-            (Some(_), false) => "event",
-        };
         writeln!(
             text,
-            "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{by}",
+            "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",
             wait.process,
             wait.thread,
             wait.slot,
@@ -228,6 +262,7 @@ fn log(file: &Path, run: &Run, mut page: &fs::File, count: u64) -> io::Result<()
             wait.asked,
             wait.end.as_thirds().div_ceil(3),
             wait.returned.unwrap_or_default(),
+            wait.by.name(),
         )?;
     }
     text.flush()

@@ -10,7 +10,8 @@ use std::process::Command;
 use punctual_preload::page::{self, Run};
 use tempfile::TempDir;
 
-use super::{Failure, LIBRARY, REFUSED, program};
+use super::program::{self, Checked};
+use super::{By, Failure, LIBRARY, REFUSED};
 
 /// The program to start, and the folder of the library.
 pub(super) struct Stage<'a> {
@@ -19,23 +20,21 @@ pub(super) struct Stage<'a> {
     /// The file of the program.
     pub(super) file: PathBuf,
     folder: TempDir,
+    /// How its waits are reached, and what is known of it.
+    pub(super) checked: Checked,
 }
 
 impl<'a> Stage<'a> {
-    /// Finds the program, and writes the library. With a run, the rule must fit the runtime of the program.
-    pub(super) fn new(command: &'a [OsString], run: Option<&Run>) -> Result<Self, Failure> {
-        let Some(library) = LIBRARY else {
-            let why = match cfg!(all(target_os = "linux", target_env = "gnu")) {
-                true => {
-                    "this build of the command has no library for other programs: its build says why"
-                }
-                false => "the library for other programs needs Linux with glibc",
-            };
-            return Err(Failure::new(REFUSED, why));
-        };
+    /// Finds the program, and writes the library if it is to load one. With a run, the rule must fit the runtime of the
+    /// program.
+    pub(super) fn new(
+        command: &'a [OsString],
+        run: Option<&Run>,
+        by: Option<By>,
+    ) -> Result<Self, Failure> {
         let (name, rest) = command.split_first().expect("clap asks for one");
         let file = program::find(name)?;
-        program::check(&file, run)?;
+        let checked = program::check(&file, run, by)?;
         let folder = tempfile::Builder::new()
             .prefix("punctual-emulate-")
             .tempdir();
@@ -44,6 +43,19 @@ impl<'a> Stage<'a> {
             rest,
             file,
             folder: folder.map_err(cannot_write("the library"))?,
+            checked,
+        };
+        if checked.by == By::Ptrace {
+            return Ok(stage);
+        }
+        let Some(library) = LIBRARY else {
+            let why = match cfg!(all(target_os = "linux", target_env = "gnu")) {
+                true => {
+                    "this build of the command has no library for other programs: its build says why"
+                }
+                false => "the library for other programs needs Linux with glibc",
+            };
+            return Err(Failure::new(REFUSED, why));
         };
         // A child with another user loads the library too; it has the waits, but nothing is counted of it.
         let carried = stage.library();
@@ -66,7 +78,7 @@ impl<'a> Stage<'a> {
         command
     }
 
-    /// The program with the library and a page of these words, with room for so many more; and the page.
+    /// The program with the library, if it loads one, and a page of these words, with room for so many more; and the page.
     pub(super) fn with_page(
         &self,
         words: &[u64],
@@ -74,6 +86,9 @@ impl<'a> Stage<'a> {
     ) -> Result<(Command, fs::File), Failure> {
         let path = self.folder.path().join("page");
         let page = write_page(&path, words, room).map_err(cannot_write("the page"))?;
+        if self.checked.by == By::Ptrace {
+            return Ok((self.native(), page));
+        }
         let mut preload = self.library().into_os_string();
         if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
             preload.push(":");

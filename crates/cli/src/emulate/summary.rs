@@ -23,6 +23,15 @@ pub(super) fn summary(
         model.rule_in_words()
     )];
     lines.extend(table(&emulated.waits));
+    let unobserved: u64 = (emulated.waits.iter())
+        .map(|waits| waits.ended_unobserved)
+        .sum();
+    if unobserved > 0 {
+        lines.push(format!(
+            "{} by ptrace: the return was not observed, so an event may have ended some of them at or after the end by the rule",
+            counted(unobserved, "wait", "waits")
+        ));
+    }
     let by_event: u64 = (emulated.waits.iter())
         .map(|waits| waits.ended_by_event)
         .sum();
@@ -156,7 +165,7 @@ pub(super) fn shown(ns: Option<u64>) -> String {
 /// The waits that their timer ended, most frequent first.
 fn table(waits: &[EmulatedWaits]) -> Vec<String> {
     let by_timer: Vec<&EmulatedWaits> =
-        (waits.iter().filter(|waits| waits.ended_by_timer > 0)).collect();
+        (waits.iter().filter(|waits| waits.not_by_event() > 0)).collect();
     let Some((listed, more)) = by_timer.split_at_checked(LISTED.min(by_timer.len())) else {
         return vec![];
     };
@@ -174,7 +183,7 @@ fn table(waits: &[EmulatedWaits]) -> Vec<String> {
     let mut lines = vec![row(head.map(str::to_owned))];
     lines.extend(listed.iter().map(|waits| {
         row([
-            waits.ended_by_timer.to_string(),
+            waits.not_by_event().to_string(),
             shown(Some(waits.asked_ns)),
             shown(waits.native_ns),
             shown(waits.by_rule_ns),
@@ -183,7 +192,7 @@ fn table(waits: &[EmulatedWaits]) -> Vec<String> {
         ])
     }));
     if !more.is_empty() {
-        let waits: u64 = more.iter().map(|waits| waits.ended_by_timer).sum();
+        let waits: u64 = more.iter().map(|waits| waits.not_by_event()).sum();
         lines.push(format!("and {waits} waits of {} other kinds", more.len()));
     }
     lines

@@ -17,7 +17,7 @@ use libc::{
     pthread_cond_t, pthread_mutex_t, sem_t, siginfo_t, sigset_t, timespec, timeval, useconds_t,
 };
 
-use super::process::{self, Page};
+use super::process;
 use super::wait::{Until, Wait, errno};
 use super::{on_time, real};
 use crate::Call;
@@ -642,7 +642,7 @@ unsafe extern "C-unwind" fn timerfd_settime(
     old: *mut itimerspec,
 ) -> c_int {
     unsafe {
-        if let Some(page) = Page::get() {
+        if let Some(page) = process::page() {
             page.word(at::TIMERS).fetch_add(1, Relaxed);
         }
         real::timerfd_settime().map_or_else(|| missing(), |real| real(timer, flags, new, old))

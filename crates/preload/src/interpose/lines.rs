@@ -11,18 +11,10 @@ use std::ffi::CStr;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::process::Page;
+use super::process;
 use super::python::{self, Interface, Object};
+use crate::books::Here;
 use crate::page::{self, at};
-
-/// The line that sleeps in this thread.
-#[derive(Clone, Copy)]
-pub(super) struct Here {
-    /// Its place in the table of the page, and one; zero if the table is full.
-    pub(super) line: u16,
-    /// The length that it asks for, in nanoseconds.
-    pub(super) asked: u64,
-}
 
 thread_local! {
     static HERE: Cell<Option<Here>> = const { Cell::new(None) };
@@ -83,7 +75,9 @@ unsafe fn noted(interface: &Interface, arguments: Object) -> Option<Here> {
 
 /// The place of a line in the table, and one; zero if the table has no room.
 fn line(file: &[u8], number: i32) -> u16 {
-    let Some(page) = Page::get() else { return 0 };
+    let Some(page) = process::page() else {
+        return 0;
+    };
     let number = u64::try_from(number).unwrap_or(0);
     // FNV-1a. The first word of a line is never zero.
     let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);

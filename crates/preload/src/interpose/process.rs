@@ -2,57 +2,24 @@
 
 use std::ffi::{CStr, c_char};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{node, on_time, python, real, slots};
 use crate::accurate;
+use crate::books::Page;
 use crate::page::{self, Found, Run, at};
 use crate::runtime::TakenFor;
+use crate::runtime::go;
 use crate::runtime::rust::{self, InFile};
 
-/// The words of the page; null in a process that is not emulated.
-static PAGE: AtomicPtr<AtomicU64> = AtomicPtr::new(null_mut());
-static WORDS: AtomicUsize = AtomicUsize::new(0);
-static ORIGIN: AtomicU64 = AtomicU64::new(0);
+/// The page of a run that this process is in, once it is known.
+static PAGE: OnceLock<Page<'static>> = OnceLock::new();
 
-/// The page of a run that this process is in.
-#[derive(Clone, Copy)]
-pub(super) struct Page {
-    words: &'static [AtomicU64],
-}
-
-impl Page {
-    /// That of the run, if this process is emulated.
-    #[inline]
-    pub(super) fn get() -> Option<Self> {
-        let words = PAGE.load(Ordering::Acquire);
-        if words.is_null() {
-            return None;
-        }
-        // SAFETY: the mapping is of so many words, and lasts as long as the process.
-        let words = unsafe { std::slice::from_raw_parts(words, WORDS.load(Ordering::Relaxed)) };
-        Some(Self { words })
-    }
-
-    #[inline]
-    pub(super) fn word(self, at: usize) -> &'static AtomicU64 {
-        &self.words[at]
-    }
-
-    /// The words of an entry of the log, if there is room for it.
-    pub(super) fn log(self, entry: u64) -> Option<&'static [AtomicU64]> {
-        let begin = usize::try_from(entry)
-            .ok()?
-            .checked_mul(8)?
-            .checked_add(at::LOG)?;
-        self.words.get(begin..begin + 8)
-    }
-
-    /// An instant of CLOCK_MONOTONIC in the time of the rule.
-    #[inline]
-    pub(super) fn time(now: u64) -> u64 {
-        now.wrapping_sub(ORIGIN.load(Ordering::Relaxed))
-    }
+/// The page of the run, if this process is emulated.
+#[inline]
+pub(super) fn page() -> Option<Page<'static>> {
+    PAGE.get().copied()
 }
 
 #[used]
@@ -73,10 +40,8 @@ extern "C" fn begin() {
         return;
     }
     let read = |at: usize| words[at].load(Ordering::Relaxed);
-    let is_whole = words.len() >= page::WORDS;
-    let Some(run) = is_whole.then(|| Run::read(read)).flatten() else {
-        return;
-    };
+    let Some(page) = Page::new(words) else { return };
+    let Some(run) = Run::read(read) else { return };
     let mut name = [0; 32];
     let by_name = found_by_name(&mut name);
     let found = match (python::version(), node::version(), by_name) {
@@ -86,28 +51,18 @@ extern "C" fn begin() {
         (None, None, by_name) => by_name,
     };
     let Some(taken_for) = run.taken_for(found) else {
-        return note_runtime(words, &name);
+        return page.note_runtime(&name);
     };
     if !slots::fill(&run, taken_for) {
         return;
     }
-    words[at::PROCESSES].fetch_add(1, Ordering::Relaxed);
-    ORIGIN.store(run.origin, Ordering::Relaxed);
-    WORDS.store(words.len(), Ordering::Relaxed);
-    PAGE.store(words.as_ptr().cast_mut(), Ordering::Release);
-    let versions = match taken_for {
-        TakenFor::Plain => None,
-        TakenFor::Python(minor) => Some((at::PYTHONS, minor)),
-        TakenFor::Rust(minor) => Some((at::RUSTS + usize::from(minor / 64) % 2, minor)),
-        TakenFor::Node(major) => Some((at::NODES, major)),
-    };
-    if let Some((word, version)) = versions {
-        words[word].fetch_or(1 << (version % 64), Ordering::Relaxed);
-    }
+    page.count(taken_for);
+    PAGE.get_or_init(|| page);
     let mut clocks = false;
     if let TakenFor::Python(minor) = taken_for {
         clocks = run.clocks && python::has_steps(minor);
-        words[at::CLOCKS_WANTED].fetch_add(clocks.into(), Ordering::Relaxed);
+        page.word(at::CLOCKS_WANTED)
+            .fetch_add(clocks.into(), Ordering::Relaxed);
     }
     let lines = run.notes_lines && matches!(found, Found::Python(_));
     if clocks || lines {
@@ -193,33 +148,14 @@ fn found_in_file() -> Found {
             return Found::Plain;
         }
         let bytes = std::slice::from_raw_parts(mapped.cast::<u8>().cast_const(), len);
-        let found = match rust::in_file(bytes) {
-            InFile::None => Found::Plain,
-            InFile::Version(minor) => Found::Rust(minor),
-            InFile::Unknown => Found::Other,
+        let found = match (go::in_section(bytes), rust::in_file(bytes)) {
+            (go::InFile::None, InFile::None) => Found::Plain,
+            (go::InFile::None, InFile::Version(minor)) => Found::Rust(minor),
+            // Waits of Go call the kernel without libc.
+            _ => Found::Other,
         };
         libc::munmap(mapped, len);
         found
-    }
-}
-
-/// Notes the name of a runtime once.
-fn note_runtime(words: &[AtomicU64], name: &[u8; 32]) {
-    let name: [u64; 4] =
-        std::array::from_fn(|i| u64::from_ne_bytes(std::array::from_fn(|byte| name[8 * i + byte])));
-    for place in 0..page::RUNTIMES {
-        let begin = at::RUNTIMES + 4 * place;
-        let (relaxed, first) = (Ordering::Relaxed, &words[begin]);
-        match first.compare_exchange(0, name[0], relaxed, relaxed) {
-            Ok(_) => {
-                for (word, value) in words[begin + 1..begin + 4].iter().zip(&name[1..]) {
-                    word.store(*value, relaxed);
-                }
-                return;
-            }
-            Err(same) if same == name[0] => return,
-            Err(_) => {}
-        }
     }
 }
 

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use punctual_rules::{OsClock, Time};
 
-use super::process::{self, Page};
+use super::process;
 use super::{lines, real, slots};
 use crate::page::{Run, at};
 use crate::runtime::{self, cpython};
@@ -238,7 +238,8 @@ static LAST: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
 /// Nanoseconds of a clock of the table.
 fn read(number: usize) -> u64 {
-    let now = Time::from_ns(Page::time(process::now(libc::CLOCK_MONOTONIC)));
+    let now = process::now(libc::CLOCK_MONOTONIC);
+    let now = process::page().map_or(Time::ZERO, |page| Time::from_ns(page.time(now)));
     match slots::shows(cpython::CLOCKS[number].windows, now) {
         Some(shown) => {
             let shown = BASES[number].load(Relaxed).wrapping_add(shown.floor_ns());
@@ -407,7 +408,7 @@ impl Interface {
                 (self.Py_DecRef)(done);
             }
         }
-        let page = Page::get()?;
+        let page = process::page()?;
         static IS_COUNTED: AtomicBool = AtomicBool::new(false);
         if CLOCKS.load(Relaxed) && !IS_COUNTED.swap(true, Relaxed) {
             page.word(at::CLOCKS_REPLACED).fetch_add(1, Relaxed);

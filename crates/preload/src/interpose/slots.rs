@@ -27,15 +27,15 @@ static ALL: [Slot; SLOTS] = [const {
 
 static PORT: OnceLock<Port> = OnceLock::new();
 
-/// The way in which the port of this process waits instead of a call.
+/// The way in which the port of this process waits instead of a call; `None` if the call keeps its length.
 pub(super) fn way(call: Call) -> Option<Way> {
-    PORT.get().map(|port| port.way(call))
+    PORT.get()?.way(call)
 }
 
 /// Makes all rules for a process that is taken for this; whether there is such a rule.
 pub(super) fn fill(run: &Run, taken_for: TakenFor) -> bool {
     for (number, slot) in ALL.iter().enumerate() {
-        let Some(host) = run.host(number) else {
+        let Some(host) = run.host(number, taken_for) else {
             return false;
         };
         PORT.get_or_init(|| Port::new(taken_for, host.rule().methods()));

@@ -5,21 +5,14 @@ use libc::{c_int, clockid_t};
 use super::process;
 use super::{books, on_time};
 use crate::Call;
+pub(super) use crate::books::Ask;
+use crate::books::is_emulated;
 
 /// A wait under way. It holds nothing: the thread may be cancelled meanwhile.
 #[derive(Clone, Copy)]
 pub(super) enum Wait {
     Ruled(books::Wait),
     OnTime(on_time::Wait),
-}
-
-/// How long the real call is to take.
-#[derive(Clone, Copy)]
-pub(super) struct Ask {
-    /// In nanoseconds from now on.
-    pub(super) length: u64,
-    /// By how much more than the caller asked for; negative for less.
-    pub(super) more: i64,
 }
 
 /// The instant that the caller waits for, on a clock that may be set or slewed.
@@ -29,9 +22,6 @@ pub(super) struct Until {
     pub(super) ns: u64,
 }
 
-/// Longer waits are left alone.
-const LONGEST: u64 = 10 * 365 * 86_400 * 1_000_000_000;
-
 impl Wait {
     /// A call that asks for so many nanoseconds from now on; `None` if it is left alone.
     pub(super) fn begin(call: Call, asked: u64) -> Option<Self> {
@@ -40,7 +30,7 @@ impl Wait {
 
     /// The same from an instant of CLOCK_MONOTONIC on.
     pub(super) fn begin_at(call: Call, now: u64, asked: u64, until: Option<Until>) -> Option<Self> {
-        if asked == 0 || asked > LONGEST {
+        if !is_emulated(asked) {
             return None;
         }
         match on_time::takes_part() {
@@ -93,11 +83,6 @@ impl Ask {
     pub(super) fn less(length: u64, less: u64) -> Self {
         let more = -i64::try_from(less).unwrap_or(i64::MAX);
         Self { length, more }
-    }
-
-    /// The instant to ask for where the caller asks for one.
-    pub(super) fn instant(self, callers: u64) -> u64 {
-        callers.saturating_add_signed(self.more)
     }
 }
 

@@ -17,9 +17,11 @@ pub const RUNTIME: Runtime = Runtime {
     name: "CPython 3.",
     versions: VERSIONS,
     lines: LINES,
+    own: &[],
     alike: ALIKE,
     alike_in_short: "waits of subprocess and time.sleep, of asyncio and other selectors",
     requests: "it requests no timer interval by itself",
+    requested: None,
 };
 
 /// `PyCOND_TIMEDWAIT` on Windows: a condition variable on a semaphore, or `SleepConditionVariableSRW` in builds without

@@ -6,15 +6,19 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `cpython` | CPython 3.9 to 3.14 |
+//! | `go` | Go 1.19 to 1.26 |
 //! | `node` | Node 18, 20, 22 and 24 |
 //! | `rust` | Rust's standard library 1.63 to 1.96, and tokio |
 //! | `elf` | sections of the file of a program |
 //! | `port` | the calls of one process under one rule |
+//! | `program` | the runtime of a program, by its file |
 
 pub mod cpython;
 pub mod elf;
+pub mod go;
 pub mod node;
 mod port;
+pub mod program;
 pub mod rust;
 
 pub use port::{Port, Way};
@@ -23,7 +27,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use punctual_core::Method;
+use punctual_core::{Method, Nanos};
 use punctual_rules::OsClock;
 
 use crate::Call;
@@ -37,12 +41,16 @@ pub struct Runtime {
     pub versions: (u8, u8),
     /// The waits. Each call has one line at most in each version.
     pub lines: &'static [Line],
+    /// Calls that it makes for itself only. They keep their lengths.
+    pub own: &'static [Call],
     /// Waits that look alike below it, a sentence each.
     pub alike: &'static [&'static str],
     /// The same in a few words.
     pub alike_in_short: &'static str,
     /// Which timer interval it requests by itself, in a sentence.
     pub requests: &'static str,
+    /// The interval that it requests where Windows has no high-resolution timers, if any.
+    pub requested: Option<Nanos>,
 }
 
 /// A line of the table of a runtime: one kind of wait, in a range of versions.
@@ -202,6 +210,8 @@ pub enum TakenFor {
     Rust(u8),
     /// Node of this major version.
     Node(u8),
+    /// Go 1 of this minor version.
+    Go(u8),
 }
 
 impl TakenFor {
@@ -212,6 +222,7 @@ impl TakenFor {
             Self::Python(minor) => Some((&cpython::RUNTIME, minor)),
             Self::Rust(minor) => Some((&rust::RUNTIME, minor)),
             Self::Node(major) => Some((&node::RUNTIME, major)),
+            Self::Go(minor) => Some((&go::RUNTIME, minor)),
         }
     }
 
@@ -233,6 +244,7 @@ impl TakenFor {
             Some(Self::Python(minor)) => 0x300 | u64::from(minor),
             Some(Self::Rust(minor)) => 0x400 | u64::from(minor),
             Some(Self::Node(major)) => 0x500 | u64::from(major),
+            Some(Self::Go(minor)) => 0x600 | u64::from(minor),
         }
     }
 
@@ -243,6 +255,7 @@ impl TakenFor {
             0x300..=0x3ff => Some(Self::Python(word as u8)),
             0x400..=0x4ff => Some(Self::Rust(word as u8)),
             0x500..=0x5ff => Some(Self::Node(word as u8)),
+            0x600..=0x6ff => Some(Self::Go(word as u8)),
             _ => None,
         }
     }
@@ -255,6 +268,7 @@ impl fmt::Display for TakenFor {
             Self::Python(minor) => write!(f, "python-3.{minor}"),
             Self::Rust(minor) => write!(f, "rust-1.{minor}"),
             Self::Node(major) => write!(f, "node-{major}"),
+            Self::Go(minor) => write!(f, "go-1.{minor}"),
         }
     }
 }
@@ -271,6 +285,7 @@ impl FromStr for TakenFor {
         plain
             .or_else(|| minor("python-3.", &cpython::RUNTIME).map(Self::Python))
             .or_else(|| minor("rust-1.", &rust::RUNTIME).map(Self::Rust))
+            .or_else(|| minor("go-1.", &go::RUNTIME).map(Self::Go))
             .or_else(|| {
                 let major = minor("node-", &node::RUNTIME);
                 major.filter(|major| node::has(*major)).map(Self::Node)
@@ -280,9 +295,10 @@ impl FromStr for TakenFor {
                     format!("`{prefix}{first}` to `{prefix}{last}`")
                 };
                 format!(
-                    "a program can be taken for `plain`, for {}, for {}, or for `node-18`, `node-20`, `node-22` and `node-24`",
+                    "a program can be taken for `plain`, for {}, for {}, for {}, or for `node-18`, `node-20`, `node-22` and `node-24`",
                     range("python-3.", cpython::VERSIONS),
                     range("rust-1.", rust::VERSIONS),
+                    range("go-1.", go::VERSIONS),
                 )
             })
     }
@@ -312,6 +328,7 @@ mod tests {
             Some(TakenFor::Python(12)),
             Some(TakenFor::Rust(75)),
             Some(TakenFor::Node(24)),
+            Some(TakenFor::Go(26)),
         ] {
             assert_eq!(TakenFor::of(TakenFor::word(taken_for)), taken_for);
             if let Some(taken_for) = taken_for {
@@ -330,6 +347,8 @@ mod tests {
             "node-19",
             "node-26",
             "node",
+            "go-1.18",
+            "go-1.27",
         ] {
             assert!(
                 wrong

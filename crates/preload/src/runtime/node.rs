@@ -19,9 +19,11 @@ pub const RUNTIME: Runtime = Runtime {
     name: "Node ",
     versions: VERSIONS,
     lines: LINES,
+    own: &[],
     alike: ALIKE,
     alike_in_short: "libuv and other users of epoll",
     requests: "it requests no timer interval by itself",
+    requested: None,
 };
 
 /// The waits. `Atomics.wait` has no line: as in a C program it is a condition variable, on Windows

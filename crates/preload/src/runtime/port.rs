@@ -17,7 +17,7 @@ pub struct Way {
 
 /// The way of each call of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Port([Way; Call::ALL.len()]);
+pub struct Port([Option<Way>; Call::ALL.len()]);
 
 impl Port {
     /// That of a program, for an OS with these methods. A call without a line in the table of a runtime is that of
@@ -30,8 +30,11 @@ impl Port {
                 again: Again::Never,
             };
             let Some((runtime, minor)) = taken_for.runtime() else {
-                return plain;
+                return Some(plain);
             };
+            if runtime.own.contains(&call) {
+                return None;
+            }
             let mut lines = runtime.lines.iter();
             let line = lines.find(|line| line.has(minor) && line.here.contains(&call));
             let instead = line.and_then(|line| line.instead(methods));
@@ -44,12 +47,12 @@ impl Port {
                 let again = if is_once { Again::Never } else { instead.again };
                 Some(Way { method, again })
             });
-            found.unwrap_or(plain)
+            Some(found.unwrap_or(plain))
         }))
     }
 
-    /// The way of a call.
-    pub const fn way(&self, call: Call) -> Way {
+    /// The way of a call; `None` if the runtime makes it for itself only, so that it keeps its length.
+    pub const fn way(&self, call: Call) -> Option<Way> {
         self.0[call as usize]
     }
 }
@@ -120,7 +123,7 @@ impl Way {
 mod tests {
     use punctual_rules::Description;
 
-    use super::super::{cpython, node, rust};
+    use super::super::{cpython, go, node, rust};
     use super::*;
 
     fn host(text: &str) -> Host {
@@ -142,7 +145,7 @@ mod tests {
         ];
         let sleep = |minor, methods: &[Method]| {
             let port = Port::new(TakenFor::Python(minor), methods);
-            port.way(Call::ClockNanosleep).method
+            port.way(Call::ClockNanosleep).unwrap().method
         };
         assert_eq!(sleep(10, &windows), Method::WaitForSingleObject);
         assert_eq!(sleep(11, &windows), Method::HighResolutionTimer);
@@ -154,15 +157,21 @@ mod tests {
         // On Linux, and for C programs, a call is itself or its plain counterpart.
         assert_eq!(sleep(11, &[Method::ClockNanosleep]), Method::ClockNanosleep);
         let plain = Port::new(TakenFor::Plain, &windows);
-        assert_eq!(plain.way(Call::ClockNanosleep).method, Method::WindowsSleep);
+        assert_eq!(
+            plain.way(Call::ClockNanosleep).unwrap().method,
+            Method::WindowsSleep
+        );
         let python = Port::new(TakenFor::Python(11), &windows);
         assert_eq!(python.way(Call::Usleep), plain.way(Call::Usleep));
-        assert_eq!(python.way(Call::SemClockwait).again, Again::UntilOver);
+        assert_eq!(
+            python.way(Call::SemClockwait).unwrap().again,
+            Again::UntilOver
+        );
     }
 
     #[test]
     fn each_call_has_one_line_in_each_version() {
-        for runtime in [cpython::RUNTIME, rust::RUNTIME, node::RUNTIME] {
+        for runtime in [cpython::RUNTIME, rust::RUNTIME, node::RUNTIME, go::RUNTIME] {
             let (first, last) = runtime.versions;
             for minor in first..=last {
                 for call in Call::ALL {
@@ -223,7 +232,8 @@ mod tests {
             Method::HighResolutionTimer,
         ];
         let sleep = |minor, methods: &[Method]| {
-            let way = Port::new(TakenFor::Rust(minor), methods).way(Call::Nanosleep);
+            let port = Port::new(TakenFor::Rust(minor), methods);
+            let way = port.way(Call::Nanosleep).unwrap();
             (way.method, way.again)
         };
         let plain = (Method::WindowsSleep, Again::Never);
@@ -237,7 +247,7 @@ mod tests {
             (Method::WindowsSleep, Again::OneMillisecond)
         );
         let futex = Port::new(TakenFor::Rust(80), &windows).way(Call::Futex);
-        assert_eq!(futex.method, Method::ConditionVariable);
+        assert_eq!(futex.unwrap().method, Method::ConditionVariable);
     }
 
     #[test]
@@ -258,7 +268,30 @@ mod tests {
         assert_eq!(end(Again::UntilMillisecond, 30_900_000), 46_875_000);
         let windows = [Method::WindowsSleep, Method::WaitForSingleObject];
         let node = Port::new(TakenFor::Node(20), &windows).way(Call::EpollPwait);
-        assert_eq!(node, way(Again::UntilMillisecond));
+        assert_eq!(node, Some(way(Again::UntilMillisecond)));
+    }
+
+    #[test]
+    fn timers_of_go_depend_on_its_version_and_its_own_sleeps_keep_their_lengths() {
+        let windows = [
+            Method::WindowsSleep,
+            Method::WaitForSingleObject,
+            Method::WaitForMultipleObjects,
+            Method::HighResolutionTimer,
+        ];
+        let timer = |minor, methods: &[Method]| {
+            let port = Port::new(TakenFor::Go(minor), methods);
+            assert_eq!(port.way(Call::Nanosleep), None);
+            port.way(Call::EpollPwait).unwrap().method
+        };
+        assert_eq!(timer(22, &windows), Method::WaitForSingleObject);
+        assert_eq!(timer(23, &windows), Method::HighResolutionTimer);
+        // Before Windows 10 1803.
+        assert_eq!(timer(23, &windows[..3]), Method::WaitForSingleObject);
+        assert_eq!(
+            timer(23, &[Method::MachWaitUntil, Method::Kevent]),
+            Method::Kevent
+        );
     }
 
     #[test]

@@ -17,9 +17,11 @@ pub const RUNTIME: Runtime = Runtime {
     name: "Rust 1.",
     versions: VERSIONS,
     lines: LINES,
+    own: &[],
     alike: ALIKE,
     alike_in_short: "park_timeout and condition variables",
     requests: "its standard library requests no timer interval by itself",
+    requested: None,
 };
 
 const SLEEPS: &[Call] = &[Call::Nanosleep, Call::ClockNanosleep];
