@@ -159,16 +159,20 @@ impl<'p> Open<'p> {
     }
 
     /// Goes on with this wait if the thread, with these registers, begins the same call again; else restores a register
-    /// that has the place of an earlier length.
+    /// that has the place of an earlier length: the program has not loaded it again.
     pub(crate) fn continued(&mut self, registers: &mut user_regs_struct) -> bool {
+        if let (Some(place), Some(timed)) = (self.place, Timed::of(registers)) {
+            let value = argument(registers, timed.argument);
+            // No program has a time of its own there.
+            if *value == place && place < registers.rsp.wrapping_sub(RED_ZONE) {
+                let meant = *argument(&mut self.registers, self.timed.argument);
+                *argument(registers, timed.argument) = meant;
+                Tracee(self.who.thread as libc::pid_t).set_registers(*registers);
+            }
+        }
         let is_same = registers.rip == self.registers.rip
             && registers.orig_rax == self.registers.orig_rax
             && registers.rsp == self.registers.rsp;
-        let argument = argument(registers, self.timed.argument);
-        if is_same && self.place == Some(*argument) {
-            // The program has not loaded it again.
-            *argument = *crate::tracee::argument(&mut self.registers, self.timed.argument);
-        }
         if !is_same || !self.begins_again {
             return false;
         }

@@ -2,6 +2,8 @@
 
 mod accurate;
 mod node;
+#[cfg(target_arch = "x86_64")]
+mod ptrace;
 mod python;
 mod repeat;
 mod rust;
@@ -13,7 +15,7 @@ use std::process::{Command, Output};
 
 use punctual_preload::Call;
 use punctual_preload::page::{Run, SLOTS, Settings};
-use punctual_preload::runtime::{Again, Way};
+use punctual_preload::runtime::{Again, TakenFor, Way};
 use punctual_sim::Model;
 use punctual_sim::rules::Host;
 use tempfile::TempDir;
@@ -102,7 +104,7 @@ fn check(model: &str, seed: u64, settings: Settings, log: &Path) -> Vec<Wait> {
     let mut hosts: BTreeMap<(&str, usize), Host> = BTreeMap::new();
     for wait in &waits {
         assert!(wait.slot < SLOTS);
-        let new = || run.host(wait.slot).unwrap();
+        let new = || run.host(wait.slot, TakenFor::Plain).unwrap();
         let host = hosts.entry((&wait.process, wait.slot)).or_insert_with(new);
         let end = wait.way.end(host, wait.called, wait.asked);
         assert_eq!(end.as_thirds().div_ceil(3), wait.end, "{model}: {wait:?}");
@@ -254,7 +256,8 @@ fn what_cannot_be_emulated_is_refused_in_a_line() {
         }
     }
     let fixed = compiled(&folder, "static", &["-static"]);
-    refused(&["windows-11"], &fixed, 125, "linked statically");
+    let by_library = ["windows-11", "--by", "preload"];
+    refused(&by_library, &fixed, 125, "linked statically");
 }
 
 /// The library needs nothing newer than glibc 2.17, on the architecture whose versions go back so far.

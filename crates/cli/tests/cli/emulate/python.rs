@@ -8,6 +8,7 @@ use std::process::{Command, Output};
 use punctual_core::Method;
 use punctual_preload::Call;
 use punctual_preload::page::{Run, Settings};
+use punctual_preload::runtime::TakenFor;
 use punctual_preload::runtime::{Again, cpython};
 use punctual_sim::Model;
 use punctual_sim::rules::{OsClock, Time};
@@ -242,7 +243,7 @@ fn clocks_show_what_the_rule_shows() {
                 ..Settings::default()
             },
         };
-        let host = run.host(0).unwrap();
+        let host = run.host(0, TakenFor::Python(12)).unwrap();
         let log = fs::read_to_string(folder.path().join("log.tsv")).unwrap();
         let zero = |name: &str| -> u64 {
             let rest = log.split(name).nth(1).unwrap();

@@ -12,7 +12,7 @@ use punctual_preload::runtime::{Again, Way};
 use super::{Wait, check, emulate};
 use crate::common::{stderr, stdout};
 
-const WAITS: &str = r#"
+pub(super) const WAITS: &str = r#"
 use std::sync::{Condvar, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};

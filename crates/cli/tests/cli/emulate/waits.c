@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ptrace.h>
 #include <sys/select.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -325,6 +327,67 @@ static int signals(void) {
     return wrong + early(300);
 }
 
+/* Waits of 40 ms whose process is stopped and continued meanwhile; how many were wrong. */
+static int stops(void) {
+    struct timespec at, length = {0, 40000000};
+    int wrong = 0, status;
+    for (int way = 0; way < 3; way++) {
+        long long begin = now_ns(CLOCK_MONOTONIC), end = begin + 40000000;
+        pid_t self = getpid(), forked = fork();
+        if (forked == 0) {
+            usleep(1000);
+            kill(self, SIGSTOP);
+            usleep(1000);
+            kill(self, SIGCONT);
+            _exit(0);
+        }
+        at = (struct timespec){end / 1000000000, end % 1000000000};
+        if (way == 0) wrong += nanosleep(&length, NULL) != 0;
+        if (way == 1) wrong += ppoll(NULL, 0, &length, NULL) != 0;
+        if (way == 2) wrong += clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) != 0;
+        wrong += now_ns(CLOCK_MONOTONIC) < end;
+        wrong += waitpid(forked, &status, 0) != forked || status != 0;
+    }
+    return wrong;
+}
+
+/* A program that wants to be traced by its parent, as one under a debugger does, and goes on if it is not. */
+static int traced(void) {
+    int refused = ptrace(PTRACE_TRACEME, 0, NULL, NULL) == -1 && errno == EPERM;
+    sleeps(1);
+    return !refused;
+}
+
+/* A register that is loaded once for two sleeps, a call of the kernel that libc does not make, and sleeps of 30 ms that a
+   signal interrupts after 20 ms, with what is left of them. A supervisor sees a call a moment after it. */
+static int raw(void) {
+    struct timespec ms = {0, 1000000}, length = {0, 30000000}, left = {9, 0};
+    struct sigaction handler = {.sa_handler = nothing};
+    struct itimerval soon = {{0, 0}, {0, 20000}};
+    int wrong = 0;
+    sigaction(SIGALRM, &handler, NULL);
+    setitimer(ITIMER_REAL, &soon, NULL);
+    wrong += nanosleep(&length, &left) != -1 || errno != EINTR;
+    wrong += left.tv_sec != 0 || left.tv_nsec > 20000000;
+#ifdef __x86_64__
+    struct timeval us = {0, 1000};
+    long failed;
+    wrong += syscall(SYS_select, 0, NULL, NULL, NULL, &us) != 0 || us.tv_sec != 0 || us.tv_usec != 0;
+    us.tv_usec = 30000;
+    setitimer(ITIMER_REAL, &soon, NULL);
+    wrong += syscall(SYS_select, 0, NULL, NULL, NULL, &us) != -1 || errno != EINTR;
+    wrong += us.tv_sec != 0 || us.tv_usec > 20000;
+    __asm__ volatile(
+        "mov %1, %%rdi\n xor %%esi, %%esi\n mov $35, %%eax\n syscall\n mov %%rax, %%rbx\n"
+        "mov $35, %%eax\n syscall\n or %%rbx, %%rax"
+        : "=a"(failed)
+        : "r"(&ms)
+        : "rbx", "rcx", "rdi", "rsi", "r11", "memory");
+    wrong += failed != 0;
+#endif
+    return wrong + (ms.tv_sec != 0 || ms.tv_nsec != 1000000);
+}
+
 /* Sleeps of 50 us for as many milliseconds at least. */
 static void many(long ms) {
     long long end = now_ns(CLOCK_MONOTONIC) + ms * 1000000;
@@ -347,6 +410,9 @@ int main(int count, char **arguments) {
     }
     if (!strcmp(what, "events")) return events();
     if (!strcmp(what, "signals")) return signals();
+    if (!strcmp(what, "stops")) return stops();
+    if (!strcmp(what, "traced")) return traced();
+    if (!strcmp(what, "raw")) return raw();
     if (!strcmp(what, "storm")) return storm();
     if (!strcmp(what, "many")) {
         many(atoi(arguments[2]));
