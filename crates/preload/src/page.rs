@@ -358,7 +358,7 @@ pub fn is_runtime(name: &[u8], runtimes: &[&[u8]]) -> bool {
     runtimes.any(|runtime| name.strip_prefix(*runtime).is_some_and(is_version))
 }
 
-/// What ended a wait.
+/// The end of a wait: its cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// Nothing yet.
@@ -408,7 +408,7 @@ pub struct Logged {
     /// When the function returned, in nanoseconds of the rule's time; `None` if it did not, or if that was not
     /// observed.
     pub returned: Option<u64>,
-    /// What ended it.
+    /// The cause of its end.
     pub by: By,
 }
 

@@ -126,7 +126,7 @@ pub(crate) fn filter(lets_nanosleep: bool) -> Vec<sock_filter> {
 mod tests {
     use super::*;
 
-    /// What the filter says of a call: whether the thread stops.
+    /// Runs the filter on a call: whether the thread stops.
     fn stops(lets_nanosleep: bool, architecture: u32, number: u32, arguments: [u64; 6]) -> bool {
         let filter = filter(lets_nanosleep);
         let word = |at: u32| match at {

@@ -8,17 +8,17 @@
 //! - A wait costs one stop. The return of the call is not observed, so the books do not have it.
 //! - No privileges are needed: the filter needs `PR_SET_NO_NEW_PRIVS` only, and the program is a child.
 //! - Signals, exit codes and group stops pass through. The processes end if the supervisor is killed.
-//! - The length goes into memory that the program cannot use, below its stack pointer, except where the kernel itself
-//!   writes to the length of the caller (`select`, `pselect6`, `ppoll`). A register that a call changed is restored
-//!   before a signal handler runs, and before the same wait begins again.
+//! - The length goes into memory that the program cannot use, below its stack pointer. `select`, `pselect6` and `ppoll`
+//!   are different: the kernel itself writes to the length of the caller, and so does the supervisor.
+//! - A register that was changed is restored before a handler of a signal runs, and before the same wait begins again.
 //!
 //! | file | what is in it |
 //! |---|---|
 //! | `filter` | the calls at which a thread stops |
 //! | `start` | a program is started under the filter |
-//! | `timed` | what each call waits for, and where it has the length |
+//! | `timed` | the time of each call: its kind and its place |
 //! | `tracee` | a stopped thread: its registers and its memory |
-//! | `tracer` | what happens at each stop |
+//! | `tracer` | the stops of all threads |
 //! | `waits` | a wait of a thread from its stop to its next one |
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -49,7 +49,7 @@ pub enum Failure {
     Start(io::Error),
 }
 
-/// What the supervisor reports while it runs.
+/// A report of the supervisor while it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The program has this process.
@@ -58,7 +58,7 @@ pub enum Event {
     Ended,
 }
 
-/// What to supervise.
+/// A run to supervise.
 #[derive(Clone, Copy, Debug)]
 pub struct Supervised<'r> {
     /// The rule and the settings.

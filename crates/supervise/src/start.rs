@@ -21,8 +21,8 @@ use crate::{Event, Failure, Supervised, filter};
 const NOT_TRACED: c_int = libc::ECANCELED;
 const NOT_FILTERED: c_int = libc::EOPNOTSUPP;
 
-/// Starts the program and serves its stops, on a thread of their own: starting waits until the program runs, and it runs
-/// only as its stops are served.
+/// Starts the program and serves its stops. Another thread serves them: starting returns only when the program runs, and
+/// that takes a tracer.
 pub(crate) fn run(
     command: &mut Command,
     supervised: Supervised<'_>,
@@ -47,14 +47,15 @@ pub(crate) fn run(
             Ok(Tracer::new(supervised.run, page).serve(child, report))
         });
         let spawned = command.spawn();
-        // Without a child the tracer has nobody to wait for.
+        // Without a child the tracer ends now.
         drop(to_tracer);
         if let Ok(child) = &spawned {
             report(Event::Started(child.id()));
         }
         let ended = tracer.join().unwrap_or(Ok(None))?;
         match spawned {
-            Ok(_) => ended.ok_or_else(|| Failure::Start(io::Error::other("its end was not seen"))),
+            // One that was killed before it became the program.
+            Ok(mut child) => ended.map_or_else(|| child.wait().map_err(Failure::Start), Ok),
             Err(why) if why.raw_os_error() == Some(NOT_FILTERED) => Err(Failure::Refused(
                 "this system permits no seccomp filter here".to_owned(),
             )),
@@ -169,5 +170,115 @@ impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: nothing borrows it any more.
         unsafe { libc::munmap(self.begin.cast(), self.words * 8) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::FromRawFd as _;
+
+    use punctual_preload::page::{Run, Settings};
+
+    use super::*;
+
+    /// A statement of a filter.
+    fn of(code: u32, jt: u8, jf: u8, k: u32) -> sock_filter {
+        let code = code as u16;
+        sock_filter { code, jt, jf, k }
+    }
+
+    /// Forbids a call of the kernel to this thread, and to the threads and processes that it starts: always, or with this
+    /// first argument.
+    fn forbid(call: libc::c_long, first: Option<c_int>) {
+        let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+        let is = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+        let mut filter = vec![
+            of(load, 0, 0, 0),
+            of(is, 0, if first.is_some() { 3 } else { 1 }, call as u32),
+            of(
+                libc::BPF_RET,
+                0,
+                0,
+                libc::SECCOMP_RET_ERRNO | libc::EPERM as u32,
+            ),
+            of(libc::BPF_RET, 0, 0, libc::SECCOMP_RET_ALLOW),
+        ];
+        if let Some(first) = first {
+            filter.insert(2, of(load, 0, 0, 16));
+            filter.insert(3, of(is, 0, 1, first as u32));
+        }
+        let program = sock_fprog {
+            len: filter.len() as u16,
+            filter: filter.as_mut_ptr(),
+        };
+        // SAFETY: the filter is read only, and the kernel copies it.
+        unsafe {
+            assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+            let mode = libc::SECCOMP_MODE_FILTER;
+            assert_eq!(
+                libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program),
+                0
+            );
+        }
+    }
+
+    /// The result of a run of this program, on a thread where `policy` was called.
+    fn ran(program: &str, policy: fn()) -> Result<ExitStatus, Failure> {
+        let run = Run {
+            rule: "linux".to_owned(),
+            origin: 0,
+            seed: 1,
+            taken_for: None,
+            notes_lines: false,
+            clocks: false,
+            time_of_day: 0,
+            settings: Settings::default(),
+        };
+        let words = run.page(0).unwrap();
+        // SAFETY: the name is a C string, and the descriptor is new.
+        let mut page = unsafe { File::from_raw_fd(libc::memfd_create(c"page".as_ptr(), 0)) };
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        page.write_all(&bytes).unwrap();
+        let supervised = Supervised {
+            run: &run,
+            page: &page,
+            lets_nanosleep: false,
+        };
+        thread::scope(|scope| {
+            let running = scope.spawn(|| {
+                policy();
+                super::run(&mut Command::new(program), supervised, &|_| {})
+            });
+            running.join().unwrap()
+        })
+    }
+
+    #[test]
+    fn a_policy_that_forbids_it_is_stated() {
+        let refused = |policy: fn(), words: &str| {
+            let why = ran("/bin/true", policy);
+            let is_stated = matches!(&why, Err(Failure::Refused(why)) if why.contains(words));
+            assert!(is_stated, "{why:?}");
+        };
+        refused(
+            || forbid(libc::SYS_ptrace, None),
+            "does not permit to trace it (Operation not permitted",
+        );
+        refused(
+            || forbid(libc::SYS_prctl, Some(libc::PR_SET_SECCOMP)),
+            "permits no seccomp filter",
+        );
+    }
+
+    #[test]
+    fn a_program_runs_to_its_end_or_does_not_start() {
+        assert!(ran("/bin/true", || {}).unwrap().success());
+        assert_eq!(ran("/bin/false", || {}).unwrap().code(), Some(1));
+        let missing = ran("/no/such", || {});
+        let is_missing = |why: &io::Error| why.kind() == io::ErrorKind::NotFound;
+        assert!(
+            matches!(&missing, Err(Failure::Start(why)) if is_missing(why)),
+            "{missing:?}"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! What each call waits for, and where it has the length.
+//! The time of each call: its kind and its place.
 
 use libc::{c_int, clockid_t, user_regs_struct};
 use punctual_preload::Call;

@@ -3,11 +3,17 @@
 use std::io;
 use std::ptr::{null_mut, without_provenance_mut};
 
-use libc::{c_int, c_uint, c_void, iovec, pid_t, user_regs_struct};
+use libc::{c_int, c_void, iovec, pid_t, user_regs_struct};
 
 /// A thread that this one traces. It can be killed at any time; then all requests fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tracee(pub(crate) pid_t);
+
+/// The type that the C library has for requests.
+#[cfg(target_env = "gnu")]
+type Request = libc::c_uint;
+#[cfg(not(target_env = "gnu"))]
+type Request = c_int;
 
 /// The registers of arguments, in their order.
 pub(crate) fn argument(registers: &mut user_regs_struct, number: usize) -> &mut u64 {
@@ -58,7 +64,7 @@ impl Tracee {
             .is_ok()
     }
 
-    fn request(self, request: c_uint, data: *mut c_void) -> io::Result<()> {
+    fn request(self, request: Request, data: *mut c_void) -> io::Result<()> {
         // SAFETY: each request of this file writes at most a `user_regs_struct` through `data`, which then points to one.
         match unsafe { libc::ptrace(request, self.0, null_mut::<c_void>(), data) } {
             -1 => Err(io::Error::last_os_error()),

@@ -1,8 +1,9 @@
-//! What happens at each stop.
+//! The stops of all threads, and what the supervisor does at each.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fs;
+use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::ExitStatusExt as _;
@@ -59,30 +60,44 @@ impl<'p> Tracer<'p> {
         }
     }
 
-    /// Serves all stops until the last thread has ended; how the first process ended, if this saw it.
+    /// Serves all stops until the last thread has ended; how the first process ended. `None` if it did not become the
+    /// program: then it is still there, and its parent waits for it.
     pub(crate) fn serve(mut self, first: pid_t, report: &dyn Fn(Event)) -> Option<ExitStatus> {
+        while !self.processes.contains_key(&(first as u32)) {
+            if has_ended(first) {
+                return None;
+            }
+            self.next(first)?;
+        }
         let mut ended = None;
-        loop {
-            let mut status = 0;
-            // SAFETY: the status is of this function.
-            let thread =
-                unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL | libc::__WNOTHREAD) };
-            if thread < 0 {
-                match std::io::Error::last_os_error().raw_os_error() {
-                    Some(libc::EINTR) => continue,
-                    _ => return ended,
-                }
-            }
-            if libc::WIFSTOPPED(status) {
-                self.stopped(Tracee(thread), libc::WSTOPSIG(status), status >> 16);
-                continue;
-            }
-            self.gone(thread);
-            if thread == first {
+        while let Some((thread, status)) = self.next(-1) {
+            if thread == first && !libc::WIFSTOPPED(status) {
                 ended = Some(ExitStatus::from_raw(status));
                 report(Event::Ended);
             }
         }
+        ended
+    }
+
+    /// Serves the next stop or end of one thread, or of any if that is -1; the thread and its status. `None` if there is
+    /// none any more.
+    fn next(&mut self, of: pid_t) -> Option<(pid_t, c_int)> {
+        let mut status = 0;
+        let thread = loop {
+            // SAFETY: the status is of this function.
+            let thread =
+                unsafe { libc::waitpid(of, &raw mut status, libc::__WALL | libc::__WNOTHREAD) };
+            let is_interrupted = || io::Error::last_os_error().kind() == io::ErrorKind::Interrupted;
+            if thread >= 0 || !is_interrupted() {
+                break thread;
+            }
+        };
+        match (thread >= 0, libc::WIFSTOPPED(status)) {
+            (false, _) => return None,
+            (_, true) => self.stopped(Tracee(thread), libc::WSTOPSIG(status), status >> 16),
+            (_, false) => self.gone(thread),
+        }
+        Some((thread, status))
     }
 
     fn stopped(&mut self, tracee: Tracee, signal: c_int, event: c_int) {
@@ -156,8 +171,7 @@ impl<'p> Tracer<'p> {
     fn interrupted(&mut self, tracee: Tracee, signal: Option<c_int>) {
         let thread = self.threads.get_mut(&tracee.0);
         if let Some(wait) = thread.and_then(|thread| thread.wait.as_mut()) {
-            let has_handler = signal.is_some_and(|signal| has_handler(tracee.0, signal));
-            wait.interrupted(has_handler);
+            wait.interrupted(|| signal.is_some_and(|signal| has_handler(tracee.0, signal)));
         }
     }
 
@@ -233,12 +247,30 @@ impl<'p> Tracer<'p> {
         }
         let path = fs::read_link(&file).ok()?;
         let name = path.file_name()?.as_bytes().to_vec();
-        let (found, _) = program::runtime(&name, &fs::read(&file).ok()?);
+        let mut bytes = vec![];
+        let mut read = fs::File::open(&file).ok()?.take(LARGEST);
+        read.read_to_end(&mut bytes).ok()?;
+        let (found, _) = program::runtime(&name, &bytes);
         let program = Program { found, name };
         self.programs.insert(key, program.clone());
         Some(program)
     }
 }
+
+/// Waits until a process stops or ends, and leaves that to be waited for again; whether it ended.
+fn has_ended(process: pid_t) -> bool {
+    let how = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT | libc::__WALL;
+    // SAFETY: all fields are numbers, and the kernel writes to this one only.
+    let (result, info) = unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        let process = process as libc::id_t;
+        (libc::waitid(libc::P_PID, process, &raw mut info, how), info)
+    };
+    result == 0 && [libc::CLD_EXITED, libc::CLD_KILLED, libc::CLD_DUMPED].contains(&info.si_code)
+}
+
+/// As much of a program is looked at.
+const LARGEST: u64 = 512 << 20;
 
 /// Whether the process of a thread has a handler of a signal.
 fn has_handler(thread: pid_t, signal: c_int) -> bool {

@@ -122,7 +122,7 @@ impl<'p> Open<'p> {
     }
 
     /// The thread has stopped for a signal, or for its group, in the middle of the wait or after it.
-    pub(crate) fn interrupted(&mut self, has_handler: bool) {
+    pub(crate) fn interrupted(&mut self, has_handler: impl FnOnce() -> bool) {
         let tracee = Tracee(self.who.thread as libc::pid_t);
         let Some(mut registers) = tracee.registers() else {
             return;
@@ -139,7 +139,7 @@ impl<'p> Open<'p> {
             return;
         }
         self.begins_again =
-            result == ALWAYS_AGAIN || result == AGAIN_WITHOUT_HANDLER && !has_handler;
+            result == ALWAYS_AGAIN || result == AGAIN_WITHOUT_HANDLER && !has_handler();
         let left = self.wait.left(now(libc::CLOCK_MONOTONIC));
         let value = *argument(&mut self.registers, self.timed.argument);
         match self.timed.form {

@@ -38,7 +38,7 @@ struct Waits {
     line: Option<String>,
     by_timer: u64,
     by_event: u64,
-    /// Those whose returns were not observed.
+    /// The number of waits whose return was not observed.
     unobserved: u64,
     /// The lengths of all but those that an event ended: asked for, by the rule, measured, and asked for by the line of
     /// the program. A length that was not observed is not in the sum of the measured ones.

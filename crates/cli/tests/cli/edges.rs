@@ -10,7 +10,15 @@ use serde_json::Value;
 
 /// The crates with unsafe code: system calls for the library and for the lab, memory to zero, and
 /// exported functions.
-const UNSAFE: [&str; 6] = ["capi", "explorer", "os", "preload", "sys", "zero/memory"];
+const UNSAFE: [&str; 7] = [
+    "capi",
+    "explorer",
+    "os",
+    "preload",
+    "supervise",
+    "sys",
+    "zero/memory",
+];
 
 /// The crates that never touch the operating system.
 const PURE: [&str; 9] = [

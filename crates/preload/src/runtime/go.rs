@@ -82,7 +82,7 @@ pub const ALIKE: &[&str] = &[
     "the monitor thread waits for whole milliseconds on Windows, rounded down; here they are rounded up",
 ];
 
-/// What begins the information of the build.
+/// The first bytes of the information of a build.
 const MARK: &[u8] = b"\xff Go buildinf:";
 
 /// The mark of Go in the file of a program.

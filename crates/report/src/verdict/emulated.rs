@@ -50,10 +50,15 @@ pub(crate) fn section(run: &Run) -> Option<Section> {
 }
 
 fn table(waits: &[EmulatedWaits]) -> Table<'_, EmulatedWaits> {
-    Table::new("Waits of the command", waits)
+    let ended = Table::new("Waits of the command", waits)
         .column("wait", EmulatedWaits::name)
         .column("ended by timer", |waits| waits.ended_by_timer.to_string())
-        .column("by event", |waits| waits.ended_by_event.to_string())
+        .column("by event", |waits| waits.ended_by_event.to_string());
+    let ended = match waits.iter().any(|waits| waits.ended_unobserved > 0) {
+        true => ended.column("by either", |waits| waits.ended_unobserved.to_string()),
+        false => ended,
+    };
+    ended
         .column("asked", |waits| units::duration(waits.asked_ns))
         .column("here", |waits| waits.native_ns.map(units::duration))
         .blank(Why::NOT_PREDICTED)

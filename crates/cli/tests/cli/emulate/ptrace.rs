@@ -193,7 +193,7 @@ fn signals_and_stops_reach_a_traced_program_and_it_ends_with_its_supervisor() {
     running.send("-KILL");
     assert_eq!(running.end().1, None);
     until(&process, |state| matches!(state, None | Some('Z' | 'X')));
-    // What the program leaves behind is waited for, and ends with the command.
+    // The command waits for processes that the program leaves behind. They end with it.
     let mut command = punctual(folder.path());
     let script = "./static long & exit 3";
     command.args([
@@ -253,7 +253,7 @@ fn what_cannot_be_traced_is_refused_in_a_line() {
     assert!(said.contains("it is traced already, by process"), "{said}");
 }
 
-/// Sleeps of two threads, whose lengths are whole milliseconds but for the time that passes before they wait.
+/// Sleeps of two threads.
 const GO: &str = r#"
 package main
 
