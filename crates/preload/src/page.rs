@@ -48,7 +48,7 @@ pub mod at {
     pub const RULE: usize = 9;
     /// How many processes there were that are emulated.
     pub const PROCESSES: usize = 140;
-    /// How many waits found no free rule.
+    /// How many waits found no free rule, or had times that a tracer could not read or write.
     pub const UNRULED: usize = 141;
     /// How many timers of file descriptors were set, which are not emulated (timerfd_settime).
     pub const TIMERS: usize = 142;

@@ -52,6 +52,9 @@ pub struct EmulatedSettings {
     /// Whether clocks of runtimes may be replaced.
     #[serde(default)]
     pub clocks: bool,
+    /// How the waits were reached: `preload`, a library that the programs load, or `ptrace`, a tracer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// One run of the command to its end.

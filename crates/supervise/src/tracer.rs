@@ -37,8 +37,15 @@ struct Thread<'p> {
     wait: Option<Open<'p>>,
 }
 
-/// The rule of a process, if it is emulated. All its threads have the same: only one of them is asked at a time.
-type Process = Option<(Port, Host)>;
+/// A process, as far as it is known.
+enum Process {
+    /// It is emulated. All its threads have the same rule: it is asked for one of them at a time.
+    Ruled(Port, Host),
+    /// Its runtime is not emulated, and has been named.
+    Named,
+    /// Its program cannot be read.
+    Unknown,
+}
 
 #[derive(Clone, Debug)]
 struct Program {
@@ -141,8 +148,13 @@ impl<'p> Tracer<'p> {
             }
             before.close();
         }
-        let Some(Some((port, host))) = self.processes.get_mut(&process) else {
-            return;
+        let (port, host) = match self.processes.get_mut(&process) {
+            Some(Process::Ruled(port, host)) => (port, host),
+            Some(Process::Named) => return,
+            _ => {
+                self.page.word(at::UNRULED).fetch_add(1, Relaxed);
+                return;
+            }
         };
         let who = Who {
             process,
@@ -223,17 +235,17 @@ impl<'p> Tracer<'p> {
     /// The rule of a process by its program, and what the program is taken for.
     fn begin_process(&mut self, process: u32) -> (Process, Option<TakenFor>) {
         let Some(program) = self.program(process) else {
-            return (None, None);
+            return (Process::Unknown, None);
         };
         let taken_for = self.run.taken_for(program.found);
         // Below CPython its locks look alike, and its clocks are out of reach.
         let taken_for = taken_for.filter(|taken_for| !matches!(taken_for, TakenFor::Python(_)));
         let Some(taken_for) = taken_for else {
             self.page.note_runtime(&program.name);
-            return (None, None);
+            return (Process::Named, None);
         };
-        let host = self.run.host(0, taken_for);
-        let begun = host.map(|host| (Port::new(taken_for, host.rule().methods()), host));
+        let ruled = |host: Host| Process::Ruled(Port::new(taken_for, host.rule().methods()), host);
+        let begun = self.run.host(0, taken_for).map_or(Process::Unknown, ruled);
         (begun, Some(taken_for))
     }
 

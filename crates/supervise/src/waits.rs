@@ -1,5 +1,7 @@
 //! A wait of a thread from its stop to its next one.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use libc::{c_int, user_regs_struct};
 use punctual_preload::books::{Page, Wait, Who, is_emulated};
 use punctual_preload::page::{By, at};
@@ -51,10 +53,18 @@ impl<'p> Open<'p> {
         // This comes first: a supervisor that is preempted in between is not early.
         let begin = now(libc::CLOCK_MONOTONIC);
         let value = *argument(&mut registers, timed.argument);
+        let out_of_reach = || _ = page.word(at::UNRULED).fetch_add(1, Relaxed);
+        let read = || {
+            let pair = tracee.read(value);
+            pair.or_else(|| {
+                out_of_reach();
+                None
+            })
+        };
         let time = match timed.form {
             Form::Milliseconds(..) => u64::try_from(value as c_int).ok()? * MS,
-            Form::TimevalAndLeft => ns(tracee.read(value)?, 1_000)?,
-            _ => ns(tracee.read(value)?, 1)?,
+            Form::TimevalAndLeft => ns(read()?, 1_000)?,
+            _ => ns(read()?, 1)?,
         };
         let asked = match timed.form {
             Form::Instant(libc::CLOCK_MONOTONIC) => time.checked_sub(begin)?,
@@ -75,14 +85,14 @@ impl<'p> Open<'p> {
             place: None,
             begins_again: false,
         };
-        wait.log(who, By::UnderWay, None);
         let (due, end) = wait.ends();
         // The slack of the kernel has it end there already.
         let is_as_asked = (due..=due.saturating_add(slack)).contains(&end);
         if !is_as_asked && !open.write(begin) {
-            page.word(at::UNRULED)
-                .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            out_of_reach();
+            return None;
         }
+        wait.log(who, By::UnderWay, None);
         Some(open)
     }
 

@@ -51,6 +51,17 @@ pub(crate) enum By {
     Ptrace,
 }
 
+#[cfg(unix)]
+impl By {
+    /// It in a Run.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Preload => "preload",
+            Self::Ptrace => "ptrace",
+        }
+    }
+}
+
 /// Why the program was not started: the exit code, as `timeout` and `nice` have it, and a sentence.
 #[derive(Debug)]
 struct Failure {

@@ -10,7 +10,7 @@ use punctual_sim::Model;
 
 use super::books::Books;
 use super::summary::limits;
-use super::{EmulateArgs, Failure, REFUSED};
+use super::{By, EmulateArgs, Failure, REFUSED};
 use crate::files::{self, Target};
 use crate::session;
 
@@ -72,7 +72,7 @@ fn refused(why: anyhow::Error) -> Failure {
 /// The results of these runs, whose emulated ones have these books.
 pub(super) fn emulated(
     args: &EmulateArgs,
-    rules: &Rules,
+    (rules, by): (&Rules, By),
     runs: Vec<EmulatedRun>,
     books: &Books,
 ) -> Emulated {
@@ -95,6 +95,7 @@ pub(super) fn emulated(
             priority: priority.map(|priority| priority.name().to_owned()),
             taken_for: rules.taken_for.map(|taken_for| taken_for.to_string()),
             clocks: rules.clocks,
+            by: Some(by.name().to_owned()),
         },
         runs,
         processes: books.processes,

@@ -103,7 +103,7 @@ pub(super) fn run(
     if is_ended() {
         say!("ended early, after {} whole runs", runs.len());
     }
-    let emulated = emulated(args, first, runs, &books);
+    let emulated = emulated(args, (first, stage.checked.by), runs, &books);
     if !args.quiet && !emulated.runs.is_empty() {
         let answer = answer(model, &emulated);
         let summary = summary(model, &books, &emulated, args.verbose);

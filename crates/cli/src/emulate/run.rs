@@ -44,7 +44,7 @@ pub(super) fn run(args: &EmulateArgs) -> Result<u8, Failure> {
             .map_err(cannot_write(&format!("the log `{}`", file.display())))?;
     }
     let ran = ended(Some(run.seed), status);
-    let emulated = emulated(args, &run, vec![ran], &books);
+    let emulated = emulated(args, (&run, stage.checked.by), vec![ran], &books);
     if !args.quiet {
         summary(&model, &books, &emulated, args.verbose)
             .iter()

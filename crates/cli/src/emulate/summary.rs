@@ -72,7 +72,7 @@ pub(super) fn limits(books: &Books) -> Vec<String> {
         (books.timers, "settings of timers of file descriptors"),
         (
             books.unruled,
-            "waits while all rules of a process were taken",
+            "waits whose times or rules were out of reach",
         ),
     ];
     for (count, what) in left_out.into_iter().filter(|(count, _)| *count > 0) {
@@ -89,7 +89,8 @@ pub(super) fn limits(books: &Books) -> Vec<String> {
     }
     if !books.runtimes.is_empty() {
         lines.push(format!(
-            "not emulated: {}, whose ports wait by other calls (`--as plain` takes them for C programs)",
+            "not emulated: {}, whose ports wait by other calls (`--as plain` takes them for C programs; `--by ptrace` reaches \
+             those of Go)",
             books.runtimes.join(", ")
         ));
     }
