@@ -341,6 +341,39 @@ fn timers_of_go_wait_as_those_of_its_port() {
     }
 }
 
+/// A program of Go that loads libraries calls the kernel without them.
+#[test]
+fn a_program_of_go_is_traced_with_libraries_too_and_as_a_child_it_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    // A C program that has what the build of a Go program leaves in it.
+    let source = folder.path().join("go.c");
+    let text = r#"
+        __attribute__((section(".go.buildinfo"), used))
+        char info[64] = "\xff Go buildinf:\x08\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x08go1.22.1";
+        int main(void) { return 0; }
+    "#;
+    fs::write(&source, text).unwrap();
+    let program = folder.path().join("server");
+    let mut compiler = Command::new("cc");
+    let built = compiler.arg("-o").arg(&program).arg(&source).status();
+    assert!(built.unwrap().success());
+    let said = stderr(&emulate(&["windows-11"], &program, &[]));
+    assert!(
+        said.contains("in 1 process") && said.contains("Go 1.22:"),
+        "{said}"
+    );
+    let done = emulate(&["windows-11", "--by", "preload"], &program, &[]);
+    assert_eq!(done.status.code(), Some(125), "{done:?}");
+    let child = format!("{}; true", program.display());
+    let said = stderr(&emulate(
+        &["windows-11"],
+        Path::new("/bin/sh"),
+        &["-c", &child],
+    ));
+    assert!(said.contains("in 1 process"), "{said}");
+    assert!(said.contains("not emulated: server, whose ports"), "{said}");
+}
+
 #[test]
 fn waits_of_a_program_of_musl_end_as_those_of_its_port() {
     let folder = tempfile::tempdir().unwrap();
