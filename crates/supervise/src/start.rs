@@ -49,9 +49,6 @@ pub(crate) fn run(
         let spawned = command.spawn();
         // Without a child the tracer ends now.
         drop(to_tracer);
-        if let Ok(child) = &spawned {
-            report(Event::Started(child.id()));
-        }
         let ended = tracer.join().unwrap_or(Ok(None))?;
         match spawned {
             // One that was killed before it became the program.

@@ -76,6 +76,7 @@ impl<'p> Tracer<'p> {
             }
             self.next(first)?;
         }
+        report(Event::Started(first as u32));
         let mut ended = None;
         while let Some((thread, status)) = self.next(-1) {
             if thread == first && !libc::WIFSTOPPED(status) {

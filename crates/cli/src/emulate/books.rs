@@ -153,6 +153,11 @@ impl Books {
         self.waits.iter().map(Waits::in_a_run).collect()
     }
 
+    /// The number of waits whose return was not observed.
+    pub(super) fn unobserved(&self) -> u64 {
+        self.waits.iter().map(|waits| waits.unobserved).sum()
+    }
+
     /// Adds those of another run.
     pub(super) fn add(&mut self, other: Self) {
         for waits in other.waits {

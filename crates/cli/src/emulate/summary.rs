@@ -23,15 +23,6 @@ pub(super) fn summary(
         model.rule_in_words()
     )];
     lines.extend(table(&emulated.waits));
-    let unobserved: u64 = (emulated.waits.iter())
-        .map(|waits| waits.ended_unobserved)
-        .sum();
-    if unobserved > 0 {
-        lines.push(format!(
-            "{} by ptrace: the return was not observed, so an event may have ended some of them at or after the end by the rule",
-            counted(unobserved, "wait", "waits")
-        ));
-    }
     let by_event: u64 = (emulated.waits.iter())
         .map(|waits| waits.ended_by_event)
         .sum();
@@ -77,6 +68,14 @@ pub(super) fn limits(books: &Books) -> Vec<String> {
     ];
     for (count, what) in left_out.into_iter().filter(|(count, _)| *count > 0) {
         lines.push(format!("not emulated: {count} {what}"));
+    }
+    let unobserved = books.unobserved();
+    if unobserved > 0 {
+        lines.push(format!(
+            "{} by ptrace: the return was not observed, so an event may have ended some of them at or after the end by the \
+             rule; the slack of Linux is added to that, mostly 50 us",
+            counted(unobserved, "wait", "waits")
+        ));
     }
     if books.others > 0 {
         lines.push(format!(
