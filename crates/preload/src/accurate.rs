@@ -129,7 +129,7 @@ impl Class {
             | Call::SemTimedwait
             | Call::SemClockwait
             | Call::Sigtimedwait => Self::Event,
-            Call::CondTimedwait | Call::CondClockwait | Call::MutexTimedlock | Call::Futex => {
+            Call::CondTimedwait | Call::CondTimedwaitEvent | Call::CondClockwait | Call::MutexTimedlock | Call::Futex => {
                 Self::Lock
             }
         }

@@ -53,6 +53,7 @@ calls! {
     SemClockwait = "sem_clockwait": LOCK,
     Sigtimedwait = "sigtimedwait": LOCK,
     Futex = "futex": CONDITION,
+    CondTimedwaitEvent = "pthread_cond_timedwait(event)": CONDITION,
 }
 
 /// `Sleep` on Windows.

@@ -28,6 +28,7 @@
 //! | `exec` | programs are started with the library, also with an environment of their own |
 //! | `lines` | the lines of a Python program that sleep |
 //! | `memory` | the memory of the rules |
+//! | `java` | the version of OpenJDK, and the kinds of its waits |
 //! | `node` | the version of Node |
 //! | `real` | the functions that the wrappers stand before |
 //! | `slots` | the rules of a process |
@@ -46,6 +47,7 @@ mod interpose {
     mod books;
     mod calls;
     mod exec;
+    mod java;
     mod lines;
     mod memory;
     mod node;

@@ -72,6 +72,8 @@ pub mod at {
     pub const RUSTS: usize = 153;
     /// A bit for each major version of Node that was emulated.
     pub const NODES: usize = 155;
+    /// A bit for each major version of OpenJDK that was emulated.
+    pub const JAVAS: usize = 158;
     /// How many processes of CPython had clocks to replace, and in how many they were replaced.
     pub const CLOCKS_WANTED: usize = 151;
     /// See there.
@@ -97,6 +99,7 @@ pub mod at {
             TakenFor::Rust(minor) => Some((RUSTS + usize::from(minor / 64) % 2, minor)),
             TakenFor::Node(major) => Some((NODES, major)),
             TakenFor::Go(minor) => Some((GOS, minor)),
+            TakenFor::Java(major) => Some((JAVAS, major)),
         }
     }
 }
@@ -245,6 +248,7 @@ impl Run {
             Found::Rust(minor) => Some(TakenFor::Rust(minor)),
             Found::Node(major) => Some(TakenFor::Node(major)),
             Found::Go(minor) => Some(TakenFor::Go(minor)),
+            Found::Java(major) => Some(TakenFor::Java(major)),
             Found::Other => None,
         };
         // A program of one runtime starts those of others, which stay themselves.
@@ -326,6 +330,8 @@ pub enum Found {
     Node(u8),
     /// Go 1 of this minor version.
     Go(u8),
+    /// OpenJDK of this major version.
+    Java(u8),
     /// Another runtime, or CPython of an unknown version.
     Other,
 }

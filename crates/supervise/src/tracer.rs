@@ -239,8 +239,10 @@ impl<'p> Tracer<'p> {
             return (Process::Unknown, None);
         };
         let taken_for = self.run.taken_for(program.found);
-        // Below CPython its locks look alike, and its clocks are out of reach.
-        let taken_for = taken_for.filter(|taken_for| !matches!(taken_for, TakenFor::Python(_)));
+        // The locks of CPython look alike to a tracer, and so do waits of Java; clocks are out of reach.
+        let is_alike =
+            |taken_for: &TakenFor| matches!(taken_for, TakenFor::Python(_) | TakenFor::Java(_));
+        let taken_for = taken_for.filter(|taken_for| !is_alike(taken_for));
         let Some(taken_for) = taken_for else {
             self.page.note_runtime(&program.name);
             return (Process::Named, None);
@@ -263,7 +265,7 @@ impl<'p> Tracer<'p> {
         let mut bytes = vec![];
         let mut read = fs::File::open(&file).ok()?.take(LARGEST);
         read.read_to_end(&mut bytes).ok()?;
-        let (found, _) = program::runtime(&name, &bytes);
+        let (found, _) = program::runtime(&path, &bytes);
         let program = Program { found, name };
         self.programs.insert(key, program.clone());
         Some(program)

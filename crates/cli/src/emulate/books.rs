@@ -121,6 +121,7 @@ impl Books {
         let rusts = rusts.map(TakenFor::Rust);
         let nodes = bits(at::NODES).map(TakenFor::Node);
         let gos = bits(at::GOS).map(TakenFor::Go);
+        let javas = bits(at::JAVAS).map(TakenFor::Java);
         let mut books = Self {
             waits: waits.collect(),
             processes: word(at::PROCESSES),
@@ -129,7 +130,12 @@ impl Books {
             others: word(at::OTHERS),
             unlogged: word(at::UNLOGGED),
             logged: word(at::LOGGED),
-            ports: pythons.chain(rusts).chain(nodes).chain(gos).collect(),
+            ports: pythons
+                .chain(rusts)
+                .chain(nodes)
+                .chain(gos)
+                .chain(javas)
+                .collect(),
             clocks: [word(at::CLOCKS_WANTED), word(at::CLOCKS_REPLACED)],
             runtimes: names.filter(|name| !name.is_empty()).collect(),
         };

@@ -123,7 +123,7 @@ pass through. On standard error comes at the end what its waits asked for and wh
 pub(crate) const AFTER: &str = "\
 The rule is that of `punctual simulate`, with parameters as there: windows-11,slip=5. The program is taken for a port that \
 calls Sleep for sleeps, SleepConditionVariable for condition variables, and WaitForMultipleObjects for poll, select and \
-epoll. CPython 3.9 to 3.14, Node 18, 20, 22 and 24, Rust 1.63 to 1.96, and Go 1.19 to 1.26 are known: their waits end as those of their ports to that system. Up to CPython \
+epoll. CPython 3.9 to 3.14, Node 18, 20, 22 and 24, OpenJDK 11, 17, 21 and 25, Rust 1.63 to 1.96, and Go 1.19 to 1.26 are known: their waits end as those of their ports to that system. Up to CPython \
 3.12 time.time and time.monotonic move in steps where they do on Windows. Other runtimes whose ports call something else are refused, unless \
 `--as` says otherwise.
 
@@ -178,7 +178,7 @@ pub(crate) struct EmulateArgs {
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::seed)]
     pub(crate) seed: Option<u64>,
 
-    /// Take programs of runtimes for something else: plain (a C program), python-3.9 to python-3.14, rust-1.63 to rust-1.96, go-1.19 to go-1.26, node-18, node-20, node-22, node-24
+    /// Take programs of runtimes for something else: plain (a C program), python-3.9 to python-3.14, rust-1.63 to rust-1.96, go-1.19 to go-1.26, node-18, node-20, node-22, node-24, java-11, java-17, java-21, java-25
     #[arg(long = "as", value_name = "WHAT")]
     pub(crate) taken_for: Option<TakenFor>,
 

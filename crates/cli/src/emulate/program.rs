@@ -137,9 +137,8 @@ fn check_binary(
     if elf.machine != MACHINE {
         return Err(refused(file, "it is for another processor"));
     }
-    let name = fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
-    let name = name.file_name().unwrap_or_default().as_bytes();
-    let (found, runtime) = program::runtime(name, bytes);
+    let canonical = fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
+    let (found, runtime) = program::runtime(&canonical, bytes);
     let is_go = runtime.starts_with("Go ");
     let no_library = no_library(&elf, bytes, is_go);
     let by = match (by, no_library) {
@@ -161,6 +160,12 @@ fn check_binary(
                 "the locks of CPython look alike to a tracer, and its clocks are out of reach: it needs `--by preload`",
             ));
         }
+        Some(TakenFor::Java(_)) if by == By::Ptrace => {
+            return Err(refused(
+                file,
+                "Thread.sleep and LockSupport look alike to a tracer: it needs `--by preload`",
+            ));
+        }
         Some(_) => return Ok(Checked { by, is_go }),
         None => {}
     }
@@ -173,6 +178,9 @@ fn check_binary(
         Found::Rust(minor) => nearest("rust-1", rust::VERSIONS, Some(minor)),
         Found::Go(minor) => nearest("go-1", go::VERSIONS, Some(minor)),
         _ if is_go => nearest("go-1", go::VERSIONS, None),
+        _ if runtime.contains("JDK") => {
+            "`--as java-25` takes it for the last that has one".to_owned()
+        }
         _ if runtime.starts_with("node") => {
             "`--as node-24` takes it for the last that has one".to_owned()
         }

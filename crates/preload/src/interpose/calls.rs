@@ -19,7 +19,7 @@ use libc::{
 
 use super::process;
 use super::wait::{Until, Wait, errno};
-use super::{on_time, real};
+use super::{java, on_time, real};
 use crate::Call;
 use crate::page::at;
 
@@ -472,7 +472,8 @@ unsafe extern "C-unwind" fn pthread_cond_timedwait(
             return libc::ENOSYS;
         };
         let clock = clock_of(instant);
-        let Some((wait, instant_ns)) = until(Call::CondTimedwait, clock, instant) else {
+        let call = java::condition_call(condition, mutex);
+        let Some((wait, instant_ns)) = until(call, clock, instant) else {
             return real(condition, mutex, instant);
         };
         wait.by(

@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{node, on_time, python, real, slots};
+use super::{java, node, on_time, python, real, slots};
 use crate::accurate;
 use crate::books::Page;
 use crate::page::{self, Found, Run, at};
@@ -47,6 +47,7 @@ extern "C" fn begin() {
     let found = match (python::version(), node::version(), by_name) {
         (Some(minor), ..) => Found::Python(minor),
         (None, Some(major), _) => Found::Node(major),
+        (None, None, _) if java::is_launcher() => java::version().map_or(Found::Other, Found::Java),
         (None, None, Found::Plain) => found_in_file(),
         (None, None, by_name) => by_name,
     };
@@ -119,18 +120,23 @@ fn map(path: &CStr) -> Option<&'static [AtomicU64]> {
 
 /// Reads the name of this program, and finds its runtime by it.
 fn found_by_name(name: &mut [u8; 32]) -> Found {
-    let mut path = [0_u8; 4096];
+    let mut path = [0; 4096];
+    let path = program(&mut path);
+    let last = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+    let kept = last.len().min(31);
+    name[..kept].copy_from_slice(&last[..kept]);
+    Found::by_name(last)
+}
+
+/// Reads the path of this program.
+pub(super) fn program(path: &mut [u8; 4096]) -> &[u8] {
     let room = path.len();
     // SAFETY: the buffer has so much room.
     let len = unsafe {
         let buffer = path.as_mut_ptr().cast::<c_char>();
         libc::readlink(c"/proc/self/exe".as_ptr(), buffer, room)
     };
-    let path = &path[..usize::try_from(len).unwrap_or(0)];
-    let last = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
-    let kept = last.len().min(31);
-    name[..kept].copy_from_slice(&last[..kept]);
-    Found::by_name(last)
+    &path[..usize::try_from(len).unwrap_or(0)]
 }
 
 /// Finds the runtime of this program by its file.

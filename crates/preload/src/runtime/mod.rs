@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `cpython` | CPython 3.9 to 3.14 |
 //! | `go` | Go 1.19 to 1.26 |
+//! | `java` | OpenJDK 11, 17, 21 and 25 |
 //! | `node` | Node 18, 20, 22 and 24 |
 //! | `rust` | Rust's standard library 1.63 to 1.96, and tokio |
 //! | `elf` | sections of the file of a program |
@@ -16,6 +17,7 @@
 pub mod cpython;
 pub mod elf;
 pub mod go;
+pub mod java;
 pub mod node;
 mod port;
 pub mod program;
@@ -104,10 +106,10 @@ const KEVENT: Instead = Instead::once("kevent", &[Method::Kevent]);
 /// The calls of an event loop on Linux.
 const EPOLL: &[Call] = &[Call::EpollWait, Call::EpollPwait, Call::EpollPwait2];
 
-/// How a port waits again after a wait that ended too early.
+/// What a port does about a wait, apart from its call: mostly how it waits again after one that ended too early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
-    /// It does not.
+    /// Nothing.
     Never,
     /// For the whole milliseconds of what is left by an exact clock, and it spins for the rest (CPython,
     /// `EnterNonRecursiveMutex`).
@@ -117,14 +119,24 @@ pub enum Again {
     /// Until an exact clock that shows whole milliseconds shows the end; the third wait and later ones are longer
     /// (libuv, `uv__poll`). The clock counts from zero of the rule.
     UntilMillisecond,
+    /// It waits once. While it waits it requests a timer interval of 1 ms, unless its length is a multiple of
+    /// 10 ms (HotSpot, `HighResolutionInterval`). The request counts for this wait alone.
+    FineMeanwhile,
+    /// It waits once. The length has whole milliseconds, rounded down, one at least (HotSpot, `Parker::park`).
+    RoundedDown,
+    /// Until GetTickCount64 shows the end, which moves in steps (wepoll, `port_wait`).
+    UntilTickCount,
 }
 
 impl Again {
-    const ALL: [Self; 4] = [
+    const ALL: [Self; 7] = [
         Self::Never,
         Self::UntilOver,
         Self::OneMillisecond,
         Self::UntilMillisecond,
+        Self::FineMeanwhile,
+        Self::RoundedDown,
+        Self::UntilTickCount,
     ];
 
     /// Its number in the log.
@@ -144,6 +156,11 @@ impl Again {
             Self::UntilOver => ", again until its time is over",
             Self::UntilMillisecond => ", again until a clock in whole milliseconds shows the end",
             Self::OneMillisecond => "; a Sleep that ends too early is followed by one of 1 ms",
+            Self::FineMeanwhile => {
+                ", with a request for 1 ms meanwhile unless the length is a multiple of 10 ms"
+            }
+            Self::RoundedDown => ", for whole milliseconds rounded down",
+            Self::UntilTickCount => ", again until GetTickCount64 shows the end",
         }
     }
 }
@@ -212,6 +229,8 @@ pub enum TakenFor {
     Node(u8),
     /// Go 1 of this minor version.
     Go(u8),
+    /// OpenJDK of this major version.
+    Java(u8),
 }
 
 impl TakenFor {
@@ -223,6 +242,7 @@ impl TakenFor {
             Self::Rust(minor) => Some((&rust::RUNTIME, minor)),
             Self::Node(major) => Some((&node::RUNTIME, major)),
             Self::Go(minor) => Some((&go::RUNTIME, minor)),
+            Self::Java(major) => Some((&java::RUNTIME, major)),
         }
     }
 
@@ -230,6 +250,7 @@ impl TakenFor {
     pub fn has_lines(self) -> bool {
         match self {
             Self::Node(major) => node::has(major),
+            Self::Java(major) => java::has(major),
             other => other
                 .runtime()
                 .is_some_and(|(runtime, minor)| runtime.has(minor)),
@@ -245,6 +266,7 @@ impl TakenFor {
             Some(Self::Rust(minor)) => 0x400 | u64::from(minor),
             Some(Self::Node(major)) => 0x500 | u64::from(major),
             Some(Self::Go(minor)) => 0x600 | u64::from(minor),
+            Some(Self::Java(major)) => 0x700 | u64::from(major),
         }
     }
 
@@ -256,6 +278,7 @@ impl TakenFor {
             0x400..=0x4ff => Some(Self::Rust(word as u8)),
             0x500..=0x5ff => Some(Self::Node(word as u8)),
             0x600..=0x6ff => Some(Self::Go(word as u8)),
+            0x700..=0x7ff => Some(Self::Java(word as u8)),
             _ => None,
         }
     }
@@ -269,6 +292,7 @@ impl fmt::Display for TakenFor {
             Self::Rust(minor) => write!(f, "rust-1.{minor}"),
             Self::Node(major) => write!(f, "node-{major}"),
             Self::Go(minor) => write!(f, "go-1.{minor}"),
+            Self::Java(major) => write!(f, "java-{major}"),
         }
     }
 }
@@ -286,16 +310,16 @@ impl FromStr for TakenFor {
             .or_else(|| minor("python-3.", &cpython::RUNTIME).map(Self::Python))
             .or_else(|| minor("rust-1.", &rust::RUNTIME).map(Self::Rust))
             .or_else(|| minor("go-1.", &go::RUNTIME).map(Self::Go))
-            .or_else(|| {
-                let major = minor("node-", &node::RUNTIME);
-                major.filter(|major| node::has(*major)).map(Self::Node)
-            })
+            .or_else(|| minor("node-", &node::RUNTIME).map(Self::Node))
+            .or_else(|| minor("java-", &java::RUNTIME).map(Self::Java))
+            .filter(|known| known == &Self::Plain || known.has_lines())
             .ok_or_else(|| {
                 let range = |prefix: &str, (first, last): (u8, u8)| {
                     format!("`{prefix}{first}` to `{prefix}{last}`")
                 };
                 format!(
-                    "a program can be taken for `plain`, for {}, for {}, for {}, or for `node-18`, `node-20`, `node-22` and `node-24`",
+                    "a program can be taken for `plain`, for {}, for {}, for {}, for `node-18`, `node-20`, `node-22` \
+                     and `node-24`, or for `java-11`, `java-17`, `java-21` and `java-25`",
                     range("python-3.", cpython::VERSIONS),
                     range("rust-1.", rust::VERSIONS),
                     range("go-1.", go::VERSIONS),
@@ -329,6 +353,7 @@ mod tests {
             Some(TakenFor::Rust(75)),
             Some(TakenFor::Node(24)),
             Some(TakenFor::Go(26)),
+            Some(TakenFor::Java(21)),
         ] {
             assert_eq!(TakenFor::of(TakenFor::word(taken_for)), taken_for);
             if let Some(taken_for) = taken_for {
@@ -349,6 +374,8 @@ mod tests {
             "node",
             "go-1.18",
             "go-1.27",
+            "java-12",
+            "java-26",
         ] {
             assert!(
                 wrong

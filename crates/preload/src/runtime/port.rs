@@ -1,7 +1,8 @@
 //! The calls of one process under one rule.
 
-use punctual_core::Method;
-use punctual_rules::{Host, Time};
+use punctual_core::{Method, Nanos};
+use punctual_rules::setting::Requester;
+use punctual_rules::{Host, OsClock, Setting, Time};
 
 use super::{Again, TakenFor};
 use crate::Call;
@@ -59,6 +60,10 @@ impl Port {
 
 const MS: u64 = 1_000_000;
 
+/// The time that a thread can take from where the port reads a length to where this library does. A length that is less
+/// short of whole milliseconds counts as whole. It is guessed: thread switches take longer, and function calls far less.
+const ON_THE_WAY: u64 = 20_000;
+
 /// The end of waits until the clock of libuv shows the end. A timeout has whole milliseconds.
 fn until_millisecond(mut wait: impl FnMut(Time, u64) -> Time, now: Time, asked: u64) -> Time {
     let shows = |time: Time| time.floor_ns() / MS;
@@ -99,7 +104,46 @@ impl Way {
                 end => end,
             },
             Again::UntilMillisecond => until_millisecond(wait, now, asked),
+            Again::FineMeanwhile => self.with_request(host, now, asked),
+            Again::RoundedDown => {
+                let ms = asked.saturating_add(ON_THE_WAY) / MS;
+                wait(now, ms.max(1) * MS)
+            }
+            Again::UntilTickCount => self.until_tick_count(host, now, asked),
         }
+    }
+
+    /// The end of a wait with a request for 1 ms, unless it takes a multiple of 10 ms. The request is withdrawn at its
+    /// begin: waits of other threads, of which the rule hears later, can begin before its end.
+    fn with_request(self, host: &mut Host, now: Time, asked: u64) -> Time {
+        let interval = Nanos::from_ms(1);
+        let request = Setting::request(interval);
+        let is_whole = asked.div_ceil(MS).is_multiple_of(10);
+        let requests = !is_whole && host.rule().refuses(&request).is_none();
+        if requests {
+            host.set(request, now);
+        }
+        let end = host.end(self.method, now, now + Time::from_ns(asked));
+        if requests {
+            let by = Requester::Process;
+            host.set(Setting::Release { interval, by }, now);
+        }
+        end
+    }
+
+    /// The end of waits until GetTickCount64 shows the end.
+    fn until_tick_count(self, host: &mut Host, now: Time, asked: u64) -> Time {
+        let shows = |host: &Host, time: Time| {
+            let shown = host.rule().shows(OsClock::GetTickCount, time);
+            shown.unwrap_or(time).floor_ns() / MS
+        };
+        let due = shows(host, now).saturating_add(asked.div_ceil(MS));
+        let (mut end, mut left) = (now, asked);
+        while left > 0 {
+            end = host.end(self.method, end, end + Time::from_ns(left));
+            left = due.saturating_sub(shows(host, end)) * MS;
+        }
+        end
     }
 
     /// It as a number of the log.
@@ -123,7 +167,7 @@ impl Way {
 mod tests {
     use punctual_rules::Description;
 
-    use super::super::{cpython, go, node, rust};
+    use super::super::{cpython, go, java, node, rust};
     use super::*;
 
     fn host(text: &str) -> Host {
@@ -132,6 +176,9 @@ mod tests {
 
     const WINDOWS_8: &str =
         "windows-8 interval=15.625ms finest=1ms base=tick hardware=exact expiry=owner";
+
+    const WINDOWS_11: &str = "windows-11 interval=15.625ms finest=500us base=now hardware=exact cycles=nearest cap=500us \
+         slip=0 class=expiry global=0 expiry=owner hires_late=5us";
 
     #[test]
     fn ports_differ_by_version_and_system() {
@@ -171,7 +218,13 @@ mod tests {
 
     #[test]
     fn each_call_has_one_line_in_each_version() {
-        for runtime in [cpython::RUNTIME, rust::RUNTIME, node::RUNTIME, go::RUNTIME] {
+        for runtime in [
+            cpython::RUNTIME,
+            rust::RUNTIME,
+            node::RUNTIME,
+            go::RUNTIME,
+            java::RUNTIME,
+        ] {
             let (first, last) = runtime.versions;
             for minor in first..=last {
                 for call in Call::ALL {
@@ -292,6 +345,83 @@ mod tests {
             timer(23, &[Method::MachWaitUntil, Method::Kevent]),
             Method::Kevent
         );
+    }
+
+    #[test]
+    fn a_sleep_of_java_requests_a_millisecond_unless_it_takes_tens() {
+        let windows = [Method::WindowsSleep, Method::WaitForSingleObject];
+        let port = Port::new(TakenFor::Java(17), &windows);
+        let way = port.way(Call::CondTimedwaitEvent).unwrap();
+        assert_eq!(way.again, Again::FineMeanwhile);
+        for text in [WINDOWS_8, WINDOWS_11] {
+            let mut host = host(text);
+            let mut took = |asked: u64, way: Way| {
+                let end = way.end(&mut host, 1_000 * MS + 100_000, asked);
+                end.floor_ns() - 1_000 * MS - 100_000
+            };
+            // The last default tick lies at 1000 ms, the next ones at 1015.625 and 1031.25 ms.
+            for (asked, between) in [
+                (MS - 200, 0..2 * MS),
+                (9 * MS - 200, 8 * MS..10 * MS),
+                (11 * MS, 10 * MS..12 * MS),
+                (10 * MS - 200, 15 * MS..16 * MS),
+                (20 * MS - 200, 30 * MS..32 * MS),
+            ] {
+                let length = took(asked, way);
+                assert!(between.contains(&length), "{text}: {asked} {length}");
+            }
+            // What a request did is over.
+            let park = port.way(Call::CondTimedwait).unwrap();
+            assert!((15 * MS..16 * MS).contains(&took(MS, park)), "{text}");
+        }
+    }
+
+    /// Threads share a rule, and the next wait can begin before the end of the last.
+    #[test]
+    fn a_request_of_a_long_sleep_delays_no_other_wait() {
+        let way = |again| Way {
+            method: Method::WaitForSingleObject,
+            again,
+        };
+        for text in [WINDOWS_8, WINDOWS_11] {
+            let (mut host, mut random) = (host(text), punctual_rules::Random::new(9));
+            let mut now = 0;
+            for round in 0..2_000 {
+                now += random.below(Time::from_ns(3 * MS)).floor_ns();
+                let asked = random.below(Time::from_ns(9_000 * MS)).floor_ns();
+                let again = [Again::FineMeanwhile, Again::RoundedDown][round % 2];
+                let length = way(again).end(&mut host, now, asked).floor_ns() - now;
+                // From the last tick on, to the next one behind the end.
+                assert!(
+                    length + 16 * MS > asked && length < asked + 17 * MS,
+                    "{asked} {length}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_parker_of_java_rounds_down_and_a_selector_waits_for_its_clock() {
+        let end = |again, host: &mut Host, called, asked| {
+            let way = Way {
+                method: Method::WaitForSingleObject,
+                again,
+            };
+            way.end(host, called, asked).floor_ns()
+        };
+        // 31.25 ms are the second tick, and lengths count from the last one.
+        let park = |asked| end(Again::RoundedDown, &mut host(WINDOWS_8), 16 * MS, asked);
+        assert_eq!(park(16 * MS - 300_000), 31_250_000);
+        assert_eq!(park(16 * MS - 300), 46_875_000);
+        assert_eq!(park(17), 31_250_000);
+        // GetTickCount64 keeps its steps under a request: it shows 31 ms at the begin and until 46.875 ms.
+        let select = |again| {
+            let mut host = host(WINDOWS_8);
+            host.set(Setting::request(Nanos::from_ms(1)), Time::ZERO);
+            end(again, &mut host, 32 * MS, 5 * MS)
+        };
+        assert_eq!(select(Again::Never), 37 * MS);
+        assert_eq!(select(Again::UntilTickCount), 47 * MS);
     }
 
     #[test]

@@ -1,8 +1,12 @@
 //! The runtime of a program, by its file.
 
+use std::fs;
+use std::path::Path;
+
 use memchr::memmem;
 
 use super::go;
+use super::java;
 use super::rust::{self, InFile};
 use super::{minor_version, node};
 use crate::page::Found;
@@ -10,9 +14,21 @@ use crate::page::Found;
 /// The standard library of Rust in words.
 pub const RUST: &str = "the standard library of Rust";
 
-/// The runtime of a program with this name and these bytes, and the name of the runtime.
-pub fn runtime(name: &[u8], bytes: &[u8]) -> (Found, String) {
+/// The runtime of a program in this file with these bytes, and the name of the runtime. Of Java the version is read from
+/// a file beside it.
+pub fn runtime(file: &Path, bytes: &[u8]) -> (Found, String) {
+    let name = file.file_name().unwrap_or_default().as_encoded_bytes();
     let shown = String::from_utf8_lossy(name).into_owned();
+    if has(bytes, b"libjli.so") {
+        let release = file
+            .parent()
+            .and_then(|folder| fs::read(folder.join("../release")).ok());
+        let version = release.and_then(|release| java::of_release(&release));
+        return match version {
+            Some(major) => (Found::Java(major), format!("OpenJDK {major}")),
+            None => (Found::Other, "a JDK of an unknown version".to_owned()),
+        };
+    }
     match Found::by_name(name) {
         found @ Found::Python(_) => return (found, shown),
         Found::Other => {
@@ -43,10 +59,9 @@ pub fn runtime(name: &[u8], bytes: &[u8]) -> (Found, String) {
     if let Some(go) = of_go(go::in_file(bytes)) {
         return go;
     }
-    let marks: [(&[u8], &str); 2] = [(b"libjli.so", "a Java machine"), (b"libcoreclr", ".NET")];
-    match marks.iter().find(|(mark, _)| has(bytes, mark)) {
-        None => (Found::Plain, shown),
-        Some((_, runtime)) => (Found::Other, (*runtime).to_owned()),
+    match has(bytes, b"libcoreclr") {
+        true => (Found::Other, ".NET".to_owned()),
+        false => (Found::Plain, shown),
     }
 }
 
@@ -86,7 +101,7 @@ mod tests {
         ] {
             assert_eq!(python_in(bytes), minor);
         }
-        let of = |name: &str, bytes| runtime(name.as_bytes(), bytes).0;
+        let of = |name: &str, bytes| runtime(Path::new(name), bytes).0;
         assert_eq!(of("python3.12", b""), Found::Python(12));
         assert_eq!(of("python", b"lib/python3.13/"), Found::Python(13));
         assert_eq!(of("game", b"libpython3.10.so"), Found::Python(10));

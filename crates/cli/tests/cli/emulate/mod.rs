@@ -1,6 +1,7 @@
 //! `punctual emulate` and `punctual exec --accurate`: a C program, which the test compiles, and CPython under the timer rules of other systems.
 
 mod accurate;
+mod java;
 mod node;
 #[cfg(target_arch = "x86_64")]
 mod ptrace;
