@@ -4,8 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use punctual_preload::page::{self, Run};
 use tempfile::TempDir;
@@ -22,6 +23,8 @@ pub(super) struct Stage<'a> {
     folder: TempDir,
     /// How its waits are reached, and what is known of it.
     pub(super) checked: Checked,
+    /// It ends when this command does, after it has removed the folder if that is still there.
+    _cleaner: Option<Child>,
 }
 
 impl<'a> Stage<'a> {
@@ -38,11 +41,13 @@ impl<'a> Stage<'a> {
         let folder = tempfile::Builder::new()
             .prefix("punctual-emulate-")
             .tempdir();
+        let folder = folder.map_err(cannot_write("the library"))?;
         let stage = Self {
             name,
             rest,
             file,
-            folder: folder.map_err(cannot_write("the library"))?,
+            _cleaner: cleaner(folder.path()),
+            folder,
             checked,
         };
         if checked.by == By::Ptrace {
@@ -73,7 +78,7 @@ impl<'a> Stage<'a> {
     /// The program as it is.
     pub(super) fn native(&self) -> Command {
         let mut command = Command::new(&self.file);
-        std::os::unix::process::CommandExt::arg0(&mut command, self.name);
+        command.arg0(self.name);
         command.args(self.rest);
         command
     }
@@ -105,6 +110,20 @@ impl<'a> Stage<'a> {
 /// The failure to write something.
 pub(super) fn cannot_write(what: &str) -> impl Fn(io::Error) -> Failure {
     move |why| Failure::new(REFUSED, format!("cannot write {what}: {why}"))
+}
+
+/// Starts a shell that removes the folder once this command has ended, also by `kill -9`: its input ends then. No signal of
+/// a terminal ends the shell, and it holds no output of this command. `None` if there is no shell.
+fn cleaner(folder: &Path) -> Option<Child> {
+    const SCRIPT: &str = "trap '' HUP INT QUIT TERM; read -r end; rm -rf -- \"$1\"";
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", SCRIPT, "sh"]).arg(folder);
+    shell.stdin(Stdio::piped()).stdout(Stdio::null());
+    shell
+        .stderr(Stdio::null())
+        .current_dir("/")
+        .process_group(0);
+    shell.spawn().ok()
 }
 
 fn mode(path: &Path, mode: u32) -> io::Result<()> {

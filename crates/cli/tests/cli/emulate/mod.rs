@@ -11,8 +11,10 @@ mod rust;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use punctual_preload::Call;
 use punctual_preload::page::{Run, SLOTS, Settings};
@@ -202,6 +204,51 @@ fn what_the_program_returns_passes_through() {
     assert_eq!(emulate(&quiet, &program, &["die"]).status.code(), Some(137));
     let said = emulate(&quiet, Path::new("/bin/echo"), &["-n", "one", "two"]);
     assert_eq!(stdout(&said), "one two");
+}
+
+/// Whether the folder of the library is in this one.
+fn has_a_library(folder: &Path) -> bool {
+    let mut entries = fs::read_dir(folder).unwrap().flatten();
+    entries.any(|entry| {
+        entry
+            .file_name()
+            .to_string_lossy()
+            .starts_with("punctual-emulate-")
+    })
+}
+
+#[test]
+fn a_kill_of_the_command_leaves_no_folder_and_the_program_continues() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "echo begun; read line; echo continued";
+    let mut command = punctual(folder.path());
+    command.args(["emulate", "windows-11", "-q", "--", "/bin/sh", "-c", script]);
+    command
+        .env("TMPDIR", folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut begun = [0; 6];
+    output.read_exact(&mut begun).unwrap();
+    assert!(has_a_library(folder.path()));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // A shell removes it in a moment.
+    for _ in 0..1_000 {
+        if !has_a_library(folder.path()) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(!has_a_library(folder.path()));
+    input.write_all(b"\n").unwrap();
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    assert_eq!(
+        (&begun[..], rest.as_str()),
+        (&b"begun\n"[..], "continued\n")
+    );
 }
 
 #[test]
