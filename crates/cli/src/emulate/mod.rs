@@ -178,7 +178,7 @@ pub(crate) struct EmulateArgs {
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::seed)]
     pub(crate) seed: Option<u64>,
 
-    /// Take programs of runtimes for something else: plain (a C program), python-3.9 to python-3.14, rust-1.63 to rust-1.96, go-1.19 to go-1.26, node-18, node-20, node-22, node-24, java-11, java-17, java-21, java-25
+    /// Take programs of runtimes for something else: plain (a C program), python-3.9 to python-3.14, rust-1.63 to rust-1.96, go-1.19 to go-1.26; node-18, 20, 22, 24; java-11, 17, 21, 25
     #[arg(long = "as", value_name = "WHAT")]
     pub(crate) taken_for: Option<TakenFor>,
 

@@ -131,7 +131,8 @@ pub fn of_release(release: &[u8]) -> Option<u8> {
         return None;
     }
     let version = lines.find_map(|line| line.strip_prefix("JAVA_VERSION=\""))?;
-    super::number(version.as_bytes())
+    // Up to 8 they are 1.8.
+    super::number(version.strip_prefix("1.").unwrap_or(version).as_bytes())
 }
 
 /// The path of that file for the path of a launcher, in a buffer; a zero ends it. `None` if the launcher is in no
@@ -147,7 +148,7 @@ pub fn release<'b>(launcher: &[u8], buffer: &'b mut [u8]) -> Option<&'b [u8]> {
     Some(path)
 }
 
-/// What stands before the mutex of a `PlatformEvent` whose thread waits: `_event` and `_nParked` (os_posix.hpp, the same
+/// The words before the mutex of a `PlatformEvent` whose thread waits: `_event` and `_nParked` (os_posix.hpp, the same
 /// in all versions). That of a `Parker` has the index of a condition there, which is not negative.
 pub const EVENT: [c_int; 2] = [-1, 1];
 
@@ -162,12 +163,12 @@ mod tests {
             (debian, Some(17)),
             ("JAVA_VERSION=\"25\"\nJVM_VARIANT=\"Hotspot\"\n", Some(25)),
             ("JAVA_VERSION=\"11.0.32\"\nJVM_VARIANT=\"Openj9\"\n", None),
-            ("JAVA_VERSION=\"1.8.0_412\"\n", Some(1)),
+            ("JAVA_VERSION=\"1.8.0_412\"\n", Some(8)),
             ("", None),
         ] {
             assert_eq!(of_release(text.as_bytes()), major, "{text}");
         }
-        assert!(!has(1));
+        assert!(!has(8));
     }
 
     #[test]

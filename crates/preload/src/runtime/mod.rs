@@ -106,7 +106,7 @@ const KEVENT: Instead = Instead::once("kevent", &[Method::Kevent]);
 /// The calls of an event loop on Linux.
 const EPOLL: &[Call] = &[Call::EpollWait, Call::EpollPwait, Call::EpollPwait2];
 
-/// What a port does about a wait, apart from its call: mostly how it waits again after one that ended too early.
+/// The way in which a port repeats a wait that ended too early, or prepares one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
     /// Nothing.

@@ -370,7 +370,7 @@ mod tests {
                 let length = took(asked, way);
                 assert!(between.contains(&length), "{text}: {asked} {length}");
             }
-            // What a request did is over.
+            // The request is over.
             let park = port.way(Call::CondTimedwait).unwrap();
             assert!((15 * MS..16 * MS).contains(&took(MS, park)), "{text}");
         }
