@@ -10,6 +10,7 @@ use crate::disturbance::CpuQuota;
 use crate::findings::Verdict;
 use crate::late::{Mode, percentile};
 use crate::logged::{Logged, LoggedKind};
+use crate::traced::Traced;
 
 /// One experiment each. Files name them by the tag `experiment`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,6 +53,8 @@ pub enum Experiment {
     Doctor(Doctor),
     /// Waits or frames that another program logged.
     Log(Box<Logged>),
+    /// Waits of another program, by thread, call and length.
+    Trace(Box<Traced>),
 }
 
 /// A default that was never measured: nothing of any clock.
@@ -695,6 +698,7 @@ impl Experiment {
                 Some(period_ns) => json!({ "of": of.of, "period_ns": period_ns }),
                 None => json!({ "of": of.of }),
             },
+            Self::Trace(of) => json!({ "call": of.call, "timeout": of.timeout }),
         };
         match params {
             Value::Object(params) => params.into_iter().collect(),
@@ -832,4 +836,5 @@ of_experiment! {
     "watch": Watch(Watch),
     "doctor": Doctor(Doctor),
     "log": Log(Logged),
+    "trace": Trace(Traced),
 }

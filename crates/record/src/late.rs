@@ -110,7 +110,7 @@ pub(crate) fn mean(samples: &[i64], cap: i64) -> f64 {
 }
 
 /// Whether ten of `n` samples lie above the percentile.
-pub(crate) fn has_percentile(n: u64, ten_thousandths: u64) -> bool {
+pub fn has_percentile(n: u64, ten_thousandths: u64) -> bool {
     n.saturating_mul(10_000 - ten_thousandths) >= 100_000
 }
 

@@ -12,6 +12,7 @@
 //!   [`Diagnosis`] the same in words.
 //! - [`Disturbance`] is other activity during a measurement.
 //! - [`Emulated`] is a command whose waits ended as another system's would.
+//! - [`Traced`] are waits of other programs, as events of the kernel show them.
 //! - [`compare`] sets several Runs side by side, and [`published`] has published measurements of
 //!   the same.
 //! - [`sweep`] has the rows of sweeps and their verdicts.
@@ -40,6 +41,7 @@ mod run;
 mod scenario;
 mod situation;
 pub mod sweep;
+mod traced;
 mod visible;
 
 pub use compare::RunRow;
@@ -56,7 +58,7 @@ pub use findings::{
 pub use histogram::{Histogram, steps_up_to};
 pub use identity::{Identity, IdentityCandidate, IdentityOutcome};
 pub use interval::Interval;
-pub use late::{CAP_NS, Late, Mode, median, modes, nearest_rank, percentile};
+pub use late::{CAP_NS, Late, Mode, has_percentile, median, modes, nearest_rank, percentile};
 pub use late_target::{LateTarget, Reached};
 pub use learned::{Estimate, Learned, LearnedCall, LearnedClass};
 pub use logged::{Beyond, Binned, Imported, Logged, LoggedKind, Stated};
@@ -70,4 +72,7 @@ pub use run::{
 pub use scenario::{ModelFacts, ParameterFacts, PhaseFacts, ScenarioFacts};
 pub use serde_json::Value;
 pub use situation::{HostFacts, QuotaFile, Situation, System, TimerInterval};
+pub use traced::{
+    Behind, LateParts, LateShare, TraceFacts, Traced, TracedLengths, TracedTimeout, WakeUps,
+};
 pub use visible::{is_visible, visible, visible_lines};

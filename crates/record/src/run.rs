@@ -19,6 +19,7 @@ use crate::learned::Learned;
 use crate::logged::Imported;
 use crate::scenario::{ModelFacts, ScenarioFacts};
 use crate::situation::HostFacts;
+use crate::traced::TraceFacts;
 use crate::visible::{is_visible, visible, visible_lines};
 
 /// The version of the Run file that this crate writes and reads.
@@ -96,6 +97,9 @@ pub struct Findings {
     /// The command that ran under the timers of another system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emulated: Option<Emulated>,
+    /// The trace of other programs that it was made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traced: Option<TraceFacts>,
     /// The CPU that was measured on, if it was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<usize>,

@@ -1,0 +1,243 @@
+//! Waits of other programs, as events of the kernel show them.
+
+use serde::{Deserialize, Serialize};
+
+/// Waits of one thread with one call and of about one length.
+///
+/// [`Measurement::late_ns`](crate::Measurement::late_ns) has the lateness of those that ended because
+/// their time was over, and [`Measurement::missed`](crate::Measurement::missed) counts deadlines that
+/// had passed before their wait began.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Traced {
+    /// The name of the thread.
+    pub thread: String,
+    /// The number of the thread.
+    pub tid: u32,
+    /// The number of its process.
+    pub pid: u32,
+    /// The system call.
+    pub call: String,
+    /// The kind of its timeout.
+    pub timeout: TracedTimeout,
+    /// Whether each wait begins when the work before it ends, so that lateness adds up.
+    pub lateness_adds_up: bool,
+    /// The lengths asked for; `None` if no timer of them was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_ns: Option<TracedLengths>,
+    /// The greatest slack in force: how late the kernel might let the timer be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slack_ns: Option<u64>,
+    /// How many ended per second, for any reason.
+    pub per_s: f64,
+    /// How many an event ended.
+    pub ended_by_event: u64,
+    /// How many a signal ended.
+    pub ended_by_signal: u64,
+    /// How many returned at once, as their timeout is zero.
+    pub polled: u64,
+    /// How many ended in time, but their deadline is not known.
+    pub deadline_unknown: u64,
+    /// How late all of them were together.
+    pub late_total_ns: u64,
+    /// The parts of that.
+    pub all: LateShare,
+    /// The same of the waits about the median.
+    pub middle: LateShare,
+    /// The same of the latest 1 %, or of a few more: whole bins of a histogram.
+    pub latest: LateShare,
+}
+
+/// The kind of a timeout.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum TracedTimeout {
+    /// A length.
+    Relative,
+    /// An instant.
+    Absolute,
+    /// A number of ticks of the timer wheel.
+    Ticks,
+    /// None: it waits for an event, or does not wait.
+    #[default]
+    None,
+}
+
+/// Lengths of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TracedLengths {
+    /// The least.
+    pub min: u64,
+    /// The mean.
+    pub mean: f64,
+    /// The greatest.
+    pub max: u64,
+}
+
+/// Some waits, and the parts of their lateness.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LateShare {
+    /// How many waits.
+    pub n: u64,
+    /// The parts of their lateness, summed over them.
+    pub parts_ns: LateParts,
+    /// The threads that had the CPU while they waited for it, the longest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub behind: Vec<Behind>,
+}
+
+/// A thread that had a CPU for which others waited.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Behind {
+    /// Its name.
+    pub thread: String,
+    /// The CPU.
+    pub on_cpu: u32,
+    /// Whether it had a real-time priority.
+    pub is_real_time: bool,
+    /// For how long.
+    pub ns: u64,
+}
+
+/// The parts of a lateness, in nanoseconds. Their sum is the lateness.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct LateParts {
+    /// From the call until its timer was armed.
+    pub before: u64,
+    /// The timer slack, as far as it was used.
+    pub slack: u64,
+    /// The rounding of the timer wheel.
+    pub wheel: u64,
+    /// Until the interrupt let the timer expire.
+    pub interrupt: u64,
+    /// From then until the thread was ready, and until its idle CPU began to run it.
+    pub wake_up: u64,
+    /// The thread was ready, and other threads had its CPU.
+    pub cpu: u64,
+    /// The thread was ready for long and its CPU was idle, as under a quota.
+    pub held: u64,
+    /// A signal had stopped the thread.
+    pub stopped: u64,
+    /// The thread waited for something else within the call.
+    pub blocked: u64,
+    /// The thread ran until the call returned.
+    pub return_: u64,
+    /// The events do not show it.
+    pub unknown: u64,
+}
+
+impl LateParts {
+    /// How many parts there are.
+    pub const N: usize = 11;
+
+    /// Each part, in the order of time.
+    pub fn each(&self) -> [u64; Self::N] {
+        [
+            self.before,
+            self.slack,
+            self.wheel,
+            self.interrupt,
+            self.wake_up,
+            self.cpu,
+            self.held,
+            self.stopped,
+            self.blocked,
+            self.return_,
+            self.unknown,
+        ]
+    }
+
+    /// All parts together: the lateness.
+    pub fn sum(&self) -> u64 {
+        self.each().into_iter().fold(0, u64::saturating_add)
+    }
+
+    /// Adds those of another wait.
+    pub fn add(&mut self, other: &Self) {
+        let mut more = other.each().into_iter();
+        for part in self.each_mut() {
+            *part = part.saturating_add(more.next().unwrap_or(0));
+        }
+    }
+
+    /// Each part, in the same order.
+    pub fn each_mut(&mut self) -> [&mut u64; Self::N] {
+        [
+            &mut self.before,
+            &mut self.slack,
+            &mut self.wheel,
+            &mut self.interrupt,
+            &mut self.wake_up,
+            &mut self.cpu,
+            &mut self.held,
+            &mut self.stopped,
+            &mut self.blocked,
+            &mut self.return_,
+            &mut self.unknown,
+        ]
+    }
+}
+
+/// The trace that a Run was made of.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TraceFacts {
+    /// Where the events come from: `perf`, `library` or `file`.
+    pub source: String,
+    /// How long it was traced.
+    pub elapsed_ns: u64,
+    /// The events.
+    pub events: u64,
+    /// Events that were lost, as they were not read in time.
+    pub lost_events: u64,
+    /// The facts that this source does not show, a sentence each.
+    #[serde(default)]
+    pub unseen: Vec<String>,
+    /// The length of a tick of the timer wheel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tick_ns: Option<u64>,
+    /// For how long quotas of the control groups of these programs held their threads meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled_ns: Option<u64>,
+    /// Waits that were not counted apart, as there are too many threads, calls and lengths.
+    #[serde(default)]
+    pub waits_not_noted: u64,
+    /// The exit code of the traced command, if it ended by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The signal that ended the traced command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// The wake-ups of the computer by the name of the thread, most first.
+    #[serde(default)]
+    pub wake_ups: Vec<WakeUps>,
+}
+
+/// The wake-ups of threads with one name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WakeUps {
+    /// The name.
+    pub thread: String,
+    /// By a timer.
+    pub by_timer: u64,
+    /// By another interrupt.
+    pub by_interrupt: u64,
+    /// By a thread.
+    pub by_thread: u64,
+}
+
+impl WakeUps {
+    /// All of them.
+    pub fn n(&self) -> u64 {
+        self.by_timer + self.by_interrupt + self.by_thread
+    }
+}

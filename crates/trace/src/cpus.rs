@@ -1,0 +1,129 @@
+//! Which thread had which CPU, and when.
+
+use std::collections::{HashMap, VecDeque};
+
+use punctual_record::LateParts;
+
+use crate::behind::{Behinds, Occupant};
+use crate::event::Name;
+
+/// So many turns of a CPU are remembered. A thread that waited through more of them waited for a
+/// CPU all the same, but not all whom it waited for are named.
+const TURNS: usize = 256;
+
+/// CPUs that are told apart.
+const MOST_CPUS: usize = 8192;
+
+/// A ready thread whose CPU is idle for longer than this is held by something: a CPU wakes within
+/// less. The deepest states of idle CPUs in Linux drivers need about 1 ms (`intel_idle.c`: at most
+/// 1034 us; most 200).
+const LONGEST_WAKE_UP: u64 = 2_000_000;
+
+/// All CPUs.
+#[derive(Debug, Default)]
+pub(crate) struct Cpus(HashMap<u32, Cpu>);
+
+#[derive(Debug, Default)]
+struct Cpu {
+    /// What it runs, and since when; `None` before its first switch.
+    now: Option<Turn>,
+    turns: VecDeque<(Turn, u64)>,
+    /// The end of the turns that were forgotten.
+    forgotten: u64,
+    /// Whether the last event of this CPU was a timer's expiry.
+    expired: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    from: u64,
+    thread: u32,
+    name: Name,
+    is_real_time: bool,
+}
+
+impl Cpus {
+    /// From now on this thread has the CPU.
+    pub(crate) fn switch(
+        &mut self,
+        cpu: u32,
+        time: u64,
+        thread: u32,
+        name: Name,
+        is_real_time: bool,
+    ) {
+        if self.0.len() >= MOST_CPUS && !self.0.contains_key(&cpu) {
+            return;
+        }
+        let next = Turn {
+            from: time,
+            thread,
+            name,
+            is_real_time,
+        };
+        let of = self.0.entry(cpu).or_default();
+        match of.now.replace(next) {
+            Some(last) => {
+                if of.turns.len() == TURNS
+                    && let Some((_, to)) = of.turns.pop_front()
+                {
+                    of.forgotten = of.forgotten.max(to);
+                }
+                of.turns.push_back((last, time));
+            }
+            None => of.forgotten = time,
+        }
+    }
+
+    /// After lost events it is not known what ran.
+    pub(crate) fn forget(&mut self, cpu: u32, time: u64) {
+        let of = self.0.entry(cpu).or_default();
+        (of.now, of.forgotten) = (None, time);
+        of.turns.clear();
+    }
+
+    /// Notes whether this event of the CPU is a timer's expiry, and returns whether the one before
+    /// was.
+    pub(crate) fn follows_expiry(&mut self, cpu: u32, is_expiry: bool) -> bool {
+        let room = self.0.len() < MOST_CPUS || self.0.contains_key(&cpu);
+        room && std::mem::replace(&mut self.0.entry(cpu).or_default().expired, is_expiry)
+    }
+
+    /// Splits the time that a thread was ready on a CPU by what the CPU did.
+    pub(crate) fn split(
+        &self,
+        cpu: u32,
+        from: u64,
+        to: u64,
+        parts: &mut LateParts,
+        behind: &mut Behinds,
+    ) {
+        let Some(of) = self.0.get(&cpu) else {
+            parts.unknown += to - from;
+            return;
+        };
+        let turns = of.turns.iter().copied();
+        let turns = turns.chain(of.now.map(|now| (now, u64::MAX)));
+        let (mut idle, mut known) = (0, 0);
+        for (turn, until) in turns {
+            let ns = until.min(to).saturating_sub(turn.from.max(from));
+            known += ns;
+            if turn.thread == 0 {
+                idle += ns;
+                continue;
+            }
+            parts.cpu += ns;
+            let occupant = Occupant {
+                name: turn.name,
+                cpu,
+                is_real_time: turn.is_real_time,
+            };
+            behind.note(occupant, ns);
+        }
+        match idle > LONGEST_WAKE_UP {
+            true => parts.held += idle,
+            false => parts.wake_up += idle,
+        }
+        parts.unknown += (to - from).saturating_sub(known);
+    }
+}

@@ -1,0 +1,403 @@
+//! Events in, waits out.
+
+use std::collections::HashMap;
+
+use punctual_record::{Measurement, WakeUps};
+
+use crate::call::{Call, Clock, Ended, Timeout};
+use crate::cpus::Cpus;
+use crate::event::{Event, Left, Name, What};
+use crate::tally::{Class, Tally, Waker, count};
+use crate::wait::{Phase, Timer, Wait};
+
+/// Threads whose waits are followed at a time, tallies, and names of woken threads: more are only
+/// counted.
+const MOST_THREADS: usize = 65_536;
+const MOST_TALLIES: usize = 4_096;
+const MOST_NAMES: usize = 1_024;
+
+/// What the engine must know of the computer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Setting {
+    /// The length of a tick of the timer wheel, in nanoseconds.
+    pub tick_ns: Option<u64>,
+    /// How far other clocks are ahead of the monotonic one.
+    pub clocks: Offsets,
+}
+
+/// How far clocks are ahead of the monotonic one, in nanoseconds; `None` is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offsets {
+    /// `CLOCK_REALTIME`.
+    pub realtime: Option<i64>,
+    /// `CLOCK_BOOTTIME`.
+    pub boottime: Option<i64>,
+    /// `CLOCK_TAI`.
+    pub tai: Option<i64>,
+}
+
+impl Offsets {
+    fn of(&self, clock: Clock) -> Option<i64> {
+        match clock {
+            Clock::Monotonic => Some(0),
+            Clock::Realtime => self.realtime,
+            Clock::Boottime => self.boottime,
+            Clock::Tai => self.tai,
+            Clock::Other => None,
+        }
+    }
+}
+
+/// Makes waits of events, in constant memory.
+///
+/// Events must come in the order of time. Those of calls must be of the traced threads only; the
+/// others are of the whole computer.
+#[derive(Debug, Default)]
+pub struct Engine {
+    setting: Setting,
+    threads: HashMap<u32, Thread>,
+    /// The thread that waits for each timer.
+    timers: HashMap<u64, u32>,
+    cpus: Cpus,
+    tallies: HashMap<Class, (Name, Tally)>,
+    wake_ups: HashMap<Name, WakeUps>,
+    names: HashMap<u32, Name>,
+    first: Option<u64>,
+    last: u64,
+    events: u64,
+    lost: u64,
+    not_noted: u64,
+}
+
+/// A traced thread.
+#[derive(Debug)]
+struct Thread {
+    process: u32,
+    name: Name,
+    wait: Option<Wait>,
+}
+
+impl Engine {
+    /// An engine without events.
+    pub fn new(setting: Setting) -> Self {
+        Self {
+            setting,
+            ..Self::default()
+        }
+    }
+
+    /// Takes the next event.
+    pub fn feed(&mut self, event: &Event) {
+        self.events += 1;
+        self.first.get_or_insert(event.time);
+        // A clock never goes back; a file may.
+        let now = self.last.max(event.time);
+        self.last = now;
+        let Event { cpu, thread, .. } = *event;
+        let is_expiry = matches!(event.what, What::Expire { .. });
+        let follows_expiry = self.cpus.follows_expiry(cpu, is_expiry);
+        match event.what {
+            What::Enter {
+                process,
+                call,
+                timeout,
+            } => self.enter(thread, process, call, timeout, now),
+            What::Exit { result } => self.exit(thread, result, now),
+            What::Arm {
+                timer,
+                soft,
+                hard,
+                is_relative,
+            } => self.arm(thread, (timer, soft, hard), is_relative, now),
+            What::ArmWheel {
+                timer,
+                now: at,
+                expires,
+                slot,
+            } => self.arm_wheel(thread, timer, [at, expires, slot], now),
+            What::Expire { timer } => {
+                if let Some(thread) = self.timers.remove(&timer) {
+                    self.with(thread, |wait, cpus| wait.expire(now, cpus));
+                }
+            }
+            What::Waking {
+                thread,
+                by_interrupt,
+            } => {
+                self.count_wake_up(thread, by_interrupt, follows_expiry);
+                self.with(thread, |wait, cpus| {
+                    wait.advance(now, cpus);
+                    wait.phase = Phase::Woken;
+                });
+            }
+            What::Ready { thread, on } => self.with(thread, |wait, cpus| {
+                wait.advance(now, cpus);
+                wait.phase = Phase::Ready(on);
+            }),
+            What::Migrate { thread, to } => self.with(thread, |wait, cpus| {
+                if matches!(wait.phase, Phase::Ready(_)) {
+                    wait.advance(now, cpus);
+                    wait.phase = Phase::Ready(to);
+                }
+            }),
+            What::Switch {
+                left,
+                next,
+                name,
+                is_real_time,
+            } => {
+                self.rename(next, name);
+                self.cpus.switch(cpu, now, next, name, is_real_time);
+                self.with(thread, |wait, cpus| {
+                    wait.advance(now, cpus);
+                    wait.phase = match left {
+                        Left::Ready => Phase::Ready(cpu),
+                        Left::Asleep => Phase::Asleep,
+                        Left::Stopped => Phase::Stopped,
+                    };
+                });
+                self.with(next, |wait, cpus| {
+                    wait.advance(now, cpus);
+                    wait.phase = Phase::Running;
+                });
+            }
+            What::Rename { thread, name } => self.rename(thread, name),
+            What::End => self.end(thread, now),
+            What::Lost { n } => self.lose(cpu, n, now),
+        }
+    }
+
+    /// How many events it took.
+    pub const fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// How many events were lost.
+    pub const fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Waits that were not told apart, as there are too many threads, calls and lengths.
+    pub const fn not_noted(&self) -> u64 {
+        self.not_noted
+    }
+
+    /// The time from the first to the last event, in nanoseconds.
+    pub fn elapsed_ns(&self) -> u64 {
+        self.last - self.first.unwrap_or(self.last)
+    }
+
+    /// The waits, those that were late for the longest time in all first.
+    pub fn rows(&self) -> Vec<Measurement> {
+        let mut tallies: Vec<_> = self.tallies.iter().collect();
+        tallies.sort_by_key(|(class, _)| **class);
+        let elapsed = self.elapsed_ns();
+        let row = |(class, (name, tally)): &(&Class, &(Name, Tally))| {
+            let name = match name.is_empty() {
+                true => "thread".to_owned(),
+                false => name.to_string(),
+            };
+            tally.row(class, &name, elapsed)
+        };
+        let rows = tallies.iter().map(|of| (of.1.1.ended(), row(of)));
+        let mut rows: Vec<(u64, Measurement)> = rows.collect();
+        let late = |row: &Measurement| (row.late_ns.mean * row.late_ns.n as f64) as u64;
+        rows.sort_by_key(|(ended, row)| std::cmp::Reverse((late(row), *ended)));
+        rows.into_iter().map(|(_, row)| row).collect()
+    }
+
+    /// The wake-ups of the computer by the name of the thread, most first.
+    pub fn wake_ups(&self) -> Vec<WakeUps> {
+        let mut all: Vec<_> = self.wake_ups.iter().collect();
+        all.sort_by_key(|(name, of)| (std::cmp::Reverse(of.n()), **name));
+        let named = all.into_iter().map(|(name, of)| WakeUps {
+            thread: name.to_string(),
+            ..of.clone()
+        });
+        named.collect()
+    }
+
+    /// Does something with the wait of a thread, if it is in one.
+    fn with(&mut self, thread: u32, act: impl FnOnce(&mut Wait, &Cpus)) {
+        if let Some(wait) = self
+            .threads
+            .get_mut(&thread)
+            .and_then(|it| it.wait.as_mut())
+        {
+            act(wait, &self.cpus);
+        }
+    }
+
+    fn enter(&mut self, thread: u32, process: u32, call: Call, timeout: Timeout, now: u64) {
+        if self.threads.len() >= MOST_THREADS && !self.threads.contains_key(&thread) {
+            self.not_noted += 1;
+            return;
+        }
+        let name = self.names.get(&thread).copied().unwrap_or_default();
+        let of = self.threads.entry(thread).or_insert(Thread {
+            process,
+            name,
+            wait: None,
+        });
+        of.process = process;
+        match of.wait.as_mut() {
+            Some(wait) if wait.is_interrupted && call == Call::RestartSyscall => {
+                if let Some(timer) = wait.restart(now, &self.cpus) {
+                    self.timers.remove(&timer.address);
+                }
+            }
+            // Without its exit: a handler of a signal ran.
+            _ => {
+                self.finish(thread, Ended::BySignal, now);
+                if let Some(of) = self.threads.get_mut(&thread)
+                    && call != Call::RestartSyscall
+                {
+                    of.wait = Some(Wait::new(call, timeout, now));
+                }
+            }
+        }
+    }
+
+    fn exit(&mut self, thread: u32, result: i64, now: u64) {
+        let mut ended = Ended::Interrupted;
+        self.with(thread, |wait, cpus| {
+            wait.advance(now, cpus);
+            ended = wait.call.ended(result, wait.expired);
+            wait.is_interrupted = true;
+            if ended == Ended::ByTime && !wait.expired {
+                wait.forget_parts();
+            }
+        });
+        if ended != Ended::Interrupted {
+            self.finish(thread, ended, now);
+        }
+    }
+
+    /// Counts the wait of a thread, if it is in one.
+    fn finish(&mut self, thread: u32, ended: Ended, now: u64) {
+        let Some(of) = self.threads.get_mut(&thread) else {
+            return;
+        };
+        let Some(wait) = of.wait.take() else {
+            return;
+        };
+        if let Some(timer) = wait.timer {
+            self.timers.remove(&timer.address);
+        }
+        // Most calls on files have no timeout.
+        if wait.timeout == Timeout::OfFile && wait.timer.is_none() {
+            return;
+        }
+        let class = Class::of(of.process, thread, &wait);
+        if self.tallies.len() >= MOST_TALLIES && !self.tallies.contains_key(&class) {
+            self.not_noted += 1;
+            return;
+        }
+        let (name, tally) = self.tallies.entry(class).or_default();
+        *name = of.name;
+        tally.note(&wait, ended, now);
+    }
+
+    fn arm(
+        &mut self,
+        thread: u32,
+        (address, soft, hard): (u64, u64, u64),
+        is_relative: bool,
+        now: u64,
+    ) {
+        let clocks = self.setting.clocks;
+        let mut is_its_own = false;
+        self.with(thread, |wait, cpus| {
+            let ahead = match wait.timeout {
+                Timeout::Until(clock) => clocks.of(clock),
+                _ => Some(0),
+            };
+            let Some(ahead) = ahead.filter(|_| wait.arms(address)) else {
+                return;
+            };
+            wait.advance(now, cpus);
+            let monotonic = |instant: u64| instant.saturating_add_signed(ahead.saturating_neg());
+            let timer = Timer {
+                address,
+                soft: monotonic(soft),
+                hard: monotonic(hard.max(soft)),
+                in_wheel: false,
+            };
+            let deadline = match is_relative {
+                // The kernel counts from now, and the program from its call.
+                true => timer.soft.saturating_sub(now - wait.entered),
+                false => timer.soft,
+            };
+            wait.arm(timer, deadline);
+            is_its_own = true;
+        });
+        if is_its_own {
+            self.timers.insert(address, thread);
+        }
+    }
+
+    fn arm_wheel(&mut self, thread: u32, address: u64, [at, expires, slot]: [u64; 3], now: u64) {
+        let Some(tick_ns) = self.setting.tick_ns else {
+            return;
+        };
+        let mut is_its_own = false;
+        self.with(thread, |wait, cpus| {
+            if !wait.arms(address) {
+                return;
+            }
+            wait.advance(now, cpus);
+            let after =
+                |tick: u64| now.saturating_add(tick.wrapping_sub(at).saturating_mul(tick_ns));
+            let timer = Timer {
+                address,
+                soft: after(expires),
+                hard: after(slot).max(after(expires)),
+                in_wheel: true,
+            };
+            // The length is counted from the call.
+            let deadline = timer.soft.saturating_sub(now - wait.entered);
+            wait.arm(timer, deadline);
+            is_its_own = true;
+        });
+        if is_its_own {
+            self.timers.insert(address, thread);
+        }
+    }
+
+    fn count_wake_up(&mut self, thread: u32, by_interrupt: bool, follows_expiry: bool) {
+        let name = self.names.get(&thread).copied().unwrap_or_default();
+        let by = match (by_interrupt, follows_expiry) {
+            (true, true) => Waker::Timer,
+            (true, false) => Waker::Interrupt,
+            (false, _) => Waker::Thread,
+        };
+        if self.wake_ups.len() < MOST_NAMES || self.wake_ups.contains_key(&name) {
+            count(self.wake_ups.entry(name).or_default(), by);
+        }
+    }
+
+    fn rename(&mut self, thread: u32, name: Name) {
+        if self.names.len() < MOST_THREADS || self.names.contains_key(&thread) {
+            self.names.insert(thread, name);
+        }
+        if let Some(of) = self.threads.get_mut(&thread) {
+            of.name = name;
+        }
+    }
+
+    fn end(&mut self, thread: u32, now: u64) {
+        self.finish(thread, Ended::BySignal, now);
+        self.threads.remove(&thread);
+        self.names.remove(&thread);
+    }
+
+    /// Waits under way are not counted: parts of them may be missing.
+    fn lose(&mut self, cpu: u32, n: u64, now: u64) {
+        self.lost = self.lost.saturating_add(n);
+        self.cpus.forget(cpu, now);
+        for thread in self.threads.values_mut() {
+            thread.wait = None;
+        }
+        self.timers.clear();
+    }
+}

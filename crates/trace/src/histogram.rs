@@ -1,0 +1,212 @@
+//! Lateness by bins, with its parts.
+
+use std::collections::BTreeMap;
+
+use punctual_record::{CAP_NS, Late, LateParts, has_percentile};
+
+use crate::behind::Behinds;
+
+/// Bins of an octave: those of percentiles, and those with parts, as powers of two.
+const FINE: u32 = 6;
+const COARSE: u32 = 3;
+
+/// Lateness samples in bins, 64 to an octave, and the parts of their lateness in bins of an eighth.
+///
+/// A percentile is interpolated within its bin, so it is at most 1.6 % from the exact one.
+/// Memory depends on the number of bins with samples, never on that of samples: 4,096 at most.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Histogram {
+    fine: BTreeMap<u32, u64>,
+    coarse: BTreeMap<u32, Share>,
+    n: u64,
+    early: u64,
+    min: i64,
+    max: i64,
+    sum: i128,
+    capped: i128,
+}
+
+/// The waits of a bin, and the parts of their lateness.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Share {
+    pub(crate) n: u64,
+    pub(crate) parts: LateParts,
+    pub(crate) behind: Behinds,
+}
+
+impl Share {
+    fn add(&mut self, other: &Self) {
+        self.n += other.n;
+        self.parts.add(&other.parts);
+        self.behind.add(&other.behind);
+    }
+}
+
+/// The bin of a value, where an octave has `2^bits`.
+fn bin(ns: u64, bits: u32) -> u32 {
+    let octave = ns.max(1).ilog2();
+    match octave.checked_sub(bits) {
+        None => ns as u32,
+        Some(shift) => ((shift + 1) << bits) + ((ns >> shift) as u32 & ((1 << bits) - 1)),
+    }
+}
+
+/// The least value of a bin.
+fn least(bin: u32, bits: u32) -> u64 {
+    let in_octave = u64::from(bin & ((1 << bits) - 1));
+    match (bin >> bits).checked_sub(1) {
+        None => u64::from(bin),
+        Some(shift) => (in_octave | 1 << bits) << shift,
+    }
+}
+
+impl Histogram {
+    /// Counts a wait, late by all its parts together unless it was early.
+    pub(crate) fn record(&mut self, late: i64, parts: &LateParts, behind: &Behinds) {
+        (self.min, self.max) = match self.n {
+            0 => (late, late),
+            _ => (self.min.min(late), self.max.max(late)),
+        };
+        self.n += 1;
+        self.early += u64::from(late < 0);
+        self.sum += i128::from(late);
+        self.capped += i128::from(late.min(CAP_NS));
+        let ns = late.max(0) as u64;
+        *self.fine.entry(bin(ns, FINE)).or_default() += 1;
+        let share = self.coarse.entry(bin(ns, COARSE)).or_default();
+        share.n += 1;
+        share.parts.add(parts);
+        share.behind.add(behind);
+    }
+
+    pub(crate) const fn n(&self) -> u64 {
+        self.n
+    }
+
+    /// All lateness together; an early wait counts as none.
+    pub(crate) fn total_ns(&self) -> u64 {
+        let shares = self.coarse.values().map(|share| share.parts.sum());
+        shares.fold(0, u64::saturating_add)
+    }
+
+    /// Summed up.
+    pub(crate) fn late(&self) -> Late {
+        if self.n == 0 {
+            return Late::default();
+        }
+        let percentile = |thousandths: u64| {
+            has_percentile(self.n, thousandths * 10).then(|| self.percentile(thousandths))
+        };
+        Late {
+            n: self.n,
+            early: self.early,
+            min: self.min,
+            p50: percentile(500),
+            p75: percentile(750),
+            p90: percentile(900),
+            p99: percentile(990),
+            p999: percentile(999),
+            max: self.max,
+            mean: self.sum as f64 / self.n as f64,
+            mean_capped: self.capped as f64 / self.n as f64,
+        }
+    }
+
+    fn percentile(&self, thousandths: u64) -> i64 {
+        let rank = (self.n * thousandths).div_ceil(1_000);
+        let mut below = 0;
+        for (&at, &n) in &self.fine {
+            if below + n >= rank {
+                let (from, to) = (least(at, FINE), least(at + 1, FINE));
+                let within = u128::from(to - from) * u128::from(rank - below) / u128::from(n);
+                let ns = i64::try_from(from + within as u64).unwrap_or(i64::MAX);
+                // Early ones are in the bin of zero.
+                return ns.clamp(self.min, self.max);
+            }
+            below += n;
+        }
+        self.max
+    }
+
+    /// All waits.
+    pub(crate) fn all(&self) -> Share {
+        self.within(0, self.n)
+    }
+
+    /// Those about the median: a fifth of them, and the others of their bins.
+    pub(crate) fn middle(&self) -> Share {
+        self.within(self.n * 2 / 5, self.n - self.n * 2 / 5)
+    }
+
+    /// The latest hundredth, and the others of its bins.
+    pub(crate) fn latest(&self) -> Share {
+        self.within(self.n - self.n.div_ceil(100), self.n)
+    }
+
+    /// The bins that have waits from this rank to that one.
+    fn within(&self, from: u64, to: u64) -> Share {
+        let mut share = Share::default();
+        let mut below = 0;
+        for bin in self.coarse.values() {
+            if below < to && below + bin.n > from {
+                share.add(bin);
+            }
+            below += bin.n;
+        }
+        share
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(samples: &[u32]) -> Histogram {
+        let mut histogram = Histogram::default();
+        for &ns in samples {
+            let parts = LateParts {
+                cpu: u64::from(ns),
+                ..LateParts::default()
+            };
+            histogram.record(i64::from(ns), &parts, &Behinds::default());
+        }
+        histogram
+    }
+
+    proptest! {
+        #[test]
+        fn bins_follow_each_other_and_hold_their_values(ns in 0..u64::MAX / 2, bits in 1_u32..8) {
+            let at = bin(ns, bits);
+            prop_assert!(least(at, bits) <= ns && ns < least(at + 1, bits));
+            prop_assert_eq!(bin(ns + 1, bits).saturating_sub(at) <= 1, true);
+        }
+
+        #[test]
+        fn percentiles_are_those_of_the_samples(samples in prop::collection::vec(0..50_000_000_u32, 1000..3000)) {
+            let late = of(&samples).late();
+            let exact: Vec<i64> = samples.iter().map(|ns| i64::from(*ns)).collect();
+            let exact = Late::of(&exact);
+            for (ours, exact) in [(late.p50, exact.p50), (late.p90, exact.p90), (late.p99, exact.p99)] {
+                let (ours, exact) = (ours.unwrap(), exact.unwrap());
+                prop_assert!((ours - exact).abs() <= 1 + exact / 63, "{ours} {exact}");
+            }
+            prop_assert_eq!((late.n, late.min, late.max), (exact.n, exact.min, exact.max));
+            prop_assert!((late.mean - exact.mean).abs() < 1e-3);
+        }
+    }
+
+    #[test]
+    fn the_latest_and_the_middle_are_whole_bins() {
+        let mut samples = vec![10_000; 990];
+        samples.extend([900_000; 10]);
+        let histogram = of(&samples);
+        assert_eq!(
+            (histogram.latest().n, histogram.latest().parts.cpu),
+            (10, 9_000_000)
+        );
+        assert_eq!(histogram.middle().n, 990);
+        assert_eq!(histogram.all().n, 1000);
+        assert_eq!(histogram.total_ns(), 990 * 10_000 + 9_000_000);
+    }
+}

@@ -1,0 +1,207 @@
+//! What many waits have in common: one tally for each thread, call and length.
+
+use punctual_record::experiment::Experiment;
+use punctual_record::{LateShare, Measurement, Traced, TracedLengths, TracedTimeout, WakeUps};
+
+use crate::call::{Call, Ended, Timeout};
+use crate::histogram::{Histogram, Share};
+use crate::wait::Wait;
+
+/// Lengths of one class lie within an octave from a multiple of this. Usual lengths, as 1, 2, 5 and
+/// 10 ms, lie well inside of one.
+const FIRST_NS: u64 = 700;
+
+/// What the waits of a tally have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Class {
+    pub(crate) process: u32,
+    pub(crate) thread: u32,
+    pub(crate) call: Call,
+    timeout: TracedTimeout,
+    octave: Option<u32>,
+}
+
+impl Class {
+    pub(crate) fn of(process: u32, thread: u32, wait: &Wait) -> Self {
+        let timeout = match wait.timeout {
+            _ if wait.timer.is_some_and(|timer| timer.in_wheel) => TracedTimeout::Ticks,
+            Timeout::Length(_) | Timeout::Relative => TracedTimeout::Relative,
+            Timeout::Until(_) => TracedTimeout::Absolute,
+            Timeout::Never | Timeout::Zero | Timeout::OfFile => TracedTimeout::None,
+        };
+        let octave = wait
+            .asked()
+            .map(|ns| (ns / FIRST_NS).checked_ilog2().map_or(0, |log| log + 1));
+        Self {
+            process,
+            thread,
+            call: wait.call,
+            timeout,
+            octave,
+        }
+    }
+}
+
+/// Waits of a class.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    late: Histogram,
+    ended: u64,
+    by_event: u64,
+    by_signal: u64,
+    polled: u64,
+    missed: u64,
+    deadline_unknown: u64,
+    asked: Lengths,
+    slack: Option<u64>,
+    rhythm: Rhythm,
+}
+
+#[derive(Debug, Default)]
+struct Lengths {
+    n: u64,
+    sum: u128,
+    min: u64,
+    max: u64,
+}
+
+impl Lengths {
+    fn note(&mut self, ns: u64) {
+        (self.min, self.max) = match self.n {
+            0 => (ns, ns),
+            _ => (self.min.min(ns), self.max.max(ns)),
+        };
+        self.n += 1;
+        self.sum += u128::from(ns);
+    }
+
+    fn summed_up(&self) -> Option<TracedLengths> {
+        (self.n > 0).then(|| TracedLengths {
+            min: self.min,
+            mean: self.sum as f64 / self.n as f64,
+            max: self.max,
+        })
+    }
+}
+
+/// Whether instants follow a plan, or each is counted from the end of the work before it.
+///
+/// The lengths of a plan vary with the work between, and the distances of its deadlines do not; of
+/// instants that are counted from the present it is the other way round.
+#[derive(Debug, Default)]
+struct Rhythm {
+    last: Option<(u64, u64, Option<u64>)>,
+    lengths: u128,
+    distances: u128,
+    n: u64,
+}
+
+impl Rhythm {
+    fn note(&mut self, deadline: u64, asked: u64) {
+        let mut distance = None;
+        if let Some((last, last_asked, last_distance)) = self.last {
+            let to_last = deadline.saturating_sub(last);
+            if let Some(last_distance) = last_distance {
+                self.lengths += u128::from(asked.abs_diff(last_asked));
+                self.distances += u128::from(to_last.abs_diff(last_distance));
+                self.n += 1;
+            }
+            distance = Some(to_last);
+        }
+        self.last = Some((deadline, asked, distance));
+    }
+
+    fn counts_from_present(&self) -> bool {
+        self.n >= 10 && self.lengths < self.distances / 2
+    }
+}
+
+impl Tally {
+    pub(crate) fn note(&mut self, wait: &Wait, ended: Ended, now: u64) {
+        self.ended += 1;
+        let timer = wait.timer.filter(|timer| !timer.in_wheel);
+        let slack = timer.map(|timer| timer.hard.saturating_sub(timer.soft));
+        self.slack = self.slack.max(slack);
+        if let Some(asked) = wait.asked().filter(|_| !wait.is_missed()) {
+            self.asked.note(asked);
+        }
+        if wait.timeout == Timeout::Zero {
+            self.polled += 1;
+            return;
+        }
+        match (ended, wait.deadline) {
+            (Ended::ByEvent, _) => self.by_event += 1,
+            (Ended::BySignal | Ended::Interrupted, _) => self.by_signal += 1,
+            (Ended::ByTime, None) => self.deadline_unknown += 1,
+            (Ended::ByTime, Some(_)) if wait.is_missed() => self.missed += 1,
+            (Ended::ByTime, Some(deadline)) => match wait.late(now) {
+                Some(late) => {
+                    self.late.record(late, &wait.parts, &wait.behind);
+                    let asked = deadline.saturating_sub(wait.entered);
+                    self.rhythm.note(deadline, asked);
+                }
+                None => self.deadline_unknown += 1,
+            },
+        }
+    }
+
+    pub(crate) const fn ended(&self) -> u64 {
+        self.ended
+    }
+
+    /// As the row of a Run.
+    pub(crate) fn row(&self, class: &Class, thread: &str, elapsed_ns: u64) -> Measurement {
+        let share = |share: Share| LateShare {
+            n: share.n,
+            parts_ns: share.parts,
+            behind: share.behind.sorted(),
+        };
+        let adds_up = match class.timeout {
+            TracedTimeout::Relative => class.call.is_sleep(),
+            TracedTimeout::Absolute => class.call.is_sleep() && self.rhythm.counts_from_present(),
+            TracedTimeout::Ticks | TracedTimeout::None => false,
+        };
+        let traced = Traced {
+            thread: thread.to_owned(),
+            tid: class.thread,
+            pid: class.process,
+            call: class.call.name().to_owned(),
+            timeout: class.timeout,
+            lateness_adds_up: adds_up && self.late.n() >= 20,
+            asked_ns: self.asked.summed_up(),
+            slack_ns: self.slack,
+            per_s: self.ended as f64 * 1e9 / elapsed_ns.max(1) as f64,
+            ended_by_event: self.by_event,
+            ended_by_signal: self.by_signal,
+            polled: self.polled,
+            deadline_unknown: self.deadline_unknown,
+            late_total_ns: self.late.total_ns(),
+            all: share(self.late.all()),
+            middle: share(self.late.middle()),
+            latest: share(self.late.latest()),
+        };
+        let subject = format!("{thread} ({})", class.thread);
+        Measurement {
+            late_ns: self.late.late(),
+            missed: self.missed,
+            ..Measurement::of(Experiment::Trace(Box::new(traced)), subject)
+        }
+    }
+}
+
+/// Why a thread was woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waker {
+    Timer,
+    Interrupt,
+    Thread,
+}
+
+/// Counts a wake-up.
+pub(crate) const fn count(of: &mut WakeUps, by: Waker) {
+    match by {
+        Waker::Timer => of.by_timer += 1,
+        Waker::Interrupt => of.by_interrupt += 1,
+        Waker::Thread => of.by_thread += 1,
+    }
+}

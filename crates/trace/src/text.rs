@@ -1,0 +1,259 @@
+//! Events as text, a line each, which can be read without punctual.
+//!
+//! The first line is `punctual-events 1`, the second has the [`Setting`]. Each further line is an
+//! event: the time in nanoseconds, the CPU, the thread that it ran, a word, and what belongs to it.
+
+use std::fmt::Write as _;
+
+use crate::call::{Call, Clock, Timeout};
+use crate::engine::{Offsets, Setting};
+use crate::event::{Event, Left, Name, What};
+
+/// The beginning of a file of events.
+pub const HEAD: &str = "punctual-events 1";
+
+/// The first two lines, of a computer with this setting.
+pub fn head(setting: &Setting) -> String {
+    let Setting { tick_ns, clocks } = setting;
+    let shown = |ns: Option<i64>| ns.map_or("unknown".to_owned(), |ns| ns.to_string());
+    format!(
+        "{HEAD}\ntick_ns={} realtime_ns={} boottime_ns={} tai_ns={}\n",
+        shown(tick_ns.and_then(|ns| i64::try_from(ns).ok())),
+        shown(clocks.realtime),
+        shown(clocks.boottime),
+        shown(clocks.tai)
+    )
+}
+
+/// The line of an event, with its end.
+pub fn line(event: &Event) -> String {
+    let Event {
+        time, cpu, thread, ..
+    } = event;
+    let mut text = format!("{time} {cpu} {thread} ");
+    // Writing to a text never fails.
+    let _ = match event.what {
+        What::Enter {
+            process,
+            call,
+            timeout,
+        } => write!(text, "enter {process} {} {}", call.name(), words(timeout)),
+        What::Exit { result } => write!(text, "exit {result}"),
+        What::Arm {
+            timer,
+            soft,
+            hard,
+            is_relative,
+        } => {
+            let mode = if is_relative { "relative" } else { "absolute" };
+            write!(text, "arm {timer:x} {soft} {hard} {mode}")
+        }
+        What::ArmWheel {
+            timer,
+            now,
+            expires,
+            slot,
+        } => write!(text, "arm-wheel {timer:x} {now} {expires} {slot}"),
+        What::Expire { timer } => write!(text, "expire {timer:x}"),
+        What::Waking {
+            thread,
+            by_interrupt,
+        } => {
+            let by = if by_interrupt { "interrupt" } else { "thread" };
+            write!(text, "waking {thread} {by}")
+        }
+        What::Ready { thread, on } => write!(text, "ready {thread} {on}"),
+        What::Migrate { thread, to } => write!(text, "migrate {thread} {to}"),
+        What::Switch {
+            left,
+            next,
+            name,
+            is_real_time,
+        } => {
+            let left = match left {
+                Left::Ready => "ready",
+                Left::Asleep => "asleep",
+                Left::Stopped => "stopped",
+            };
+            let class = if is_real_time { "real-time" } else { "fair" };
+            write!(text, "switch {left} {next} {class} {name}")
+        }
+        What::Rename { thread, name } => write!(text, "rename {thread} {name}"),
+        What::End => write!(text, "end"),
+        What::Lost { n } => write!(text, "lost {n}"),
+    };
+    text.push('\n');
+    text
+}
+
+/// Reads a file of events.
+///
+/// # Errors
+/// It is none, or a line is not that of an event. The message is one line and names the line of the
+/// file.
+pub fn read(text: &str, mut take: impl FnMut(Setting, Option<Event>)) -> Result<(), String> {
+    let mut lines = text.lines();
+    if lines.next() != Some(HEAD) {
+        return Err(format!(
+            "this is no file of events: it does not begin with `{HEAD}`"
+        ));
+    }
+    let setting = lines.next().and_then(setting);
+    let setting = setting.ok_or("line 2 must have tick_ns, realtime_ns, boottime_ns and tai_ns")?;
+    take(setting, None);
+    for (at, line) in lines.enumerate() {
+        let event = event(line).ok_or_else(|| {
+            let at = at + 3;
+            let shown: String = line.chars().take(60).collect();
+            let shown = punctual_record::visible(&shown);
+            format!("line {at} is not that of an event: `{shown}`")
+        })?;
+        take(setting, Some(event));
+    }
+    Ok(())
+}
+
+fn setting(line: &str) -> Option<Setting> {
+    let mut words = line.split(' ');
+    let mut value = |name: &str| {
+        let value = words.next()?.strip_prefix(name)?.strip_prefix('=')?;
+        match value {
+            "unknown" => Some(None),
+            ns => ns.parse::<i64>().ok().map(Some),
+        }
+    };
+    let tick_ns = match value("tick_ns")? {
+        Some(ns) => Some(u64::try_from(ns).ok().filter(|ns| *ns > 0)?),
+        None => None,
+    };
+    let clocks = Offsets {
+        realtime: value("realtime_ns")?,
+        boottime: value("boottime_ns")?,
+        tai: value("tai_ns")?,
+    };
+    words
+        .next()
+        .is_none()
+        .then_some(Setting { tick_ns, clocks })
+}
+
+fn event(line: &str) -> Option<Event> {
+    // A name may have spaces, and is the last.
+    let mut words = line.splitn(8, ' ');
+    let number = |word: Option<&str>| word?.parse::<u64>().ok();
+    let small = |word: Option<&str>| word?.parse::<u32>().ok();
+    let address = |word: Option<&str>| u64::from_str_radix(word?, 16).ok();
+    let is = |word: Option<&str>, yes: &str, no: &str| match word? {
+        word if word == yes => Some(true),
+        word if word == no => Some(false),
+        _ => None,
+    };
+    let time = number(words.next())?;
+    let cpu = small(words.next())?;
+    let thread = small(words.next())?;
+    let what = match words.next()? {
+        "enter" => What::Enter {
+            process: small(words.next())?,
+            call: {
+                let name = words.next()?;
+                Call::ALL.iter().find(|(_, of)| *of == name)?.0
+            },
+            timeout: timeout(words.next()?)?,
+        },
+        "exit" => What::Exit {
+            result: words.next()?.parse().ok()?,
+        },
+        "arm" => What::Arm {
+            timer: address(words.next())?,
+            soft: number(words.next())?,
+            hard: number(words.next())?,
+            is_relative: is(words.next(), "relative", "absolute")?,
+        },
+        "arm-wheel" => What::ArmWheel {
+            timer: address(words.next())?,
+            now: number(words.next())?,
+            expires: number(words.next())?,
+            slot: number(words.next())?,
+        },
+        "expire" => What::Expire {
+            timer: address(words.next())?,
+        },
+        "waking" => What::Waking {
+            thread: small(words.next())?,
+            by_interrupt: is(words.next(), "interrupt", "thread")?,
+        },
+        "ready" => What::Ready {
+            thread: small(words.next())?,
+            on: small(words.next())?,
+        },
+        "migrate" => What::Migrate {
+            thread: small(words.next())?,
+            to: small(words.next())?,
+        },
+        "switch" => What::Switch {
+            left: match words.next()? {
+                "ready" => Left::Ready,
+                "asleep" => Left::Asleep,
+                "stopped" => Left::Stopped,
+                _ => return None,
+            },
+            next: small(words.next())?,
+            is_real_time: is(words.next(), "real-time", "fair")?,
+            name: Name::new(words.next()?.as_bytes()),
+        },
+        "rename" => {
+            let thread = small(words.next())?;
+            let rest: Vec<&str> = words.by_ref().collect();
+            let name = Name::new(rest.join(" ").as_bytes());
+            What::Rename { thread, name }
+        }
+        "end" => What::End,
+        "lost" => What::Lost {
+            n: number(words.next())?,
+        },
+        _ => return None,
+    };
+    words.next().is_none().then_some(Event {
+        time,
+        cpu,
+        thread,
+        what,
+    })
+}
+
+/// Clocks, with their words.
+const CLOCKS: [(Clock, &str); 5] = [
+    (Clock::Monotonic, "until-monotonic"),
+    (Clock::Realtime, "until-realtime"),
+    (Clock::Boottime, "until-boottime"),
+    (Clock::Tai, "until-tai"),
+    (Clock::Other, "until-other"),
+];
+
+fn words(timeout: Timeout) -> String {
+    match timeout {
+        Timeout::Never => "never".to_owned(),
+        Timeout::Zero => "zero".to_owned(),
+        Timeout::Length(ns) => ns.to_string(),
+        Timeout::Relative => "relative".to_owned(),
+        Timeout::OfFile => "of-file".to_owned(),
+        Timeout::Until(clock) => {
+            let mut words = CLOCKS.iter();
+            let words = words.find(|(of, _)| *of == clock);
+            words.map_or("until-other", |(_, word)| word).to_owned()
+        }
+    }
+}
+
+fn timeout(word: &str) -> Option<Timeout> {
+    Some(match word {
+        "never" => Timeout::Never,
+        "zero" => Timeout::Zero,
+        "relative" => Timeout::Relative,
+        "of-file" => Timeout::OfFile,
+        word => match CLOCKS.iter().find(|(_, of)| *of == word) {
+            Some((clock, _)) => Timeout::Until(*clock),
+            None => Timeout::Length(word.parse().ok()?),
+        },
+    })
+}

@@ -1,0 +1,492 @@
+//! Events of made-up and of real computers, and the waits that come of them.
+
+use proptest::prelude::*;
+use punctual_record::experiment::Experiment;
+use punctual_record::{LateParts, Measurement, Traced, TracedTimeout};
+use punctual_trace::{
+    Call, Clock, Engine, Event, Left, Merge, Name, Offsets, Setting, Timeout, What, text,
+};
+
+const SETTING: Setting = Setting {
+    tick_ns: Some(4_000_000),
+    clocks: Offsets {
+        realtime: Some(1_000_000_000_000),
+        boottime: Some(0),
+        tai: None,
+    },
+};
+
+const THREAD: u32 = 7;
+const TIMER: u64 = 0xf00;
+
+fn traced(row: &Measurement) -> &Traced {
+    match &row.experiment {
+        Experiment::Trace(of) => of,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The rows of these events on CPU 0, each with the thread that runs there.
+fn rows(events: impl IntoIterator<Item = (u64, u32, What)>) -> Vec<Measurement> {
+    let mut engine = Engine::new(SETTING);
+    for (time, thread, what) in events {
+        engine.feed(&Event {
+            time,
+            cpu: 0,
+            thread,
+            what,
+        });
+    }
+    engine.rows()
+}
+
+fn enter(call: Call, timeout: Timeout) -> What {
+    What::Enter {
+        process: THREAD,
+        call,
+        timeout,
+    }
+}
+
+fn switch(left: Left, next: u32) -> What {
+    let name = Name::new(format!("thread-{next}").as_bytes());
+    What::Switch {
+        left,
+        next,
+        name,
+        is_real_time: false,
+    }
+}
+
+const WAKING: What = What::Waking {
+    thread: THREAD,
+    by_interrupt: true,
+};
+const READY: What = What::Ready {
+    thread: THREAD,
+    on: 0,
+};
+const EXPIRE: What = What::Expire { timer: TIMER };
+const DONE: What = What::Exit { result: 0 };
+
+/// A sleep of 1 ms that begins at 1 us, with 50 us of slack.
+fn sleep() -> Vec<(u64, u32, What)> {
+    let arm = What::Arm {
+        timer: TIMER,
+        soft: 1_001_400,
+        hard: 1_051_400,
+        is_relative: true,
+    };
+    vec![
+        (0, 0, switch(Left::Ready, THREAD)),
+        (1_000, THREAD, enter(Call::Nanosleep, Timeout::Relative)),
+        (1_400, THREAD, arm),
+        (2_000, THREAD, switch(Left::Asleep, 9)),
+    ]
+}
+
+#[test]
+fn a_wait_has_all_its_parts() {
+    let mut events = sleep();
+    events.extend([
+        (1_057_000, 9, EXPIRE),
+        (1_058_000, 9, WAKING),
+        (1_059_000, 9, READY),
+        (1_100_000, 9, switch(Left::Ready, 0)),
+        (1_104_000, 0, switch(Left::Ready, THREAD)),
+        (1_107_000, THREAD, DONE),
+    ]);
+    let rows = rows(events);
+    let [row] = &rows[..] else { panic!("{rows:?}") };
+    let of = traced(row);
+    let parts = LateParts {
+        before: 400,
+        slack: 50_000,
+        interrupt: 5_600,
+        wake_up: 2_000 + 4_000,
+        cpu: 41_000,
+        return_: 3_000,
+        ..LateParts::default()
+    };
+    assert_eq!(of.all.parts_ns, parts);
+    assert_eq!((row.late_ns.n, row.late_ns.max), (1, 106_000));
+    assert_eq!(
+        (of.late_total_ns, of.all.parts_ns.sum()),
+        (106_000, 106_000)
+    );
+    assert_eq!(
+        (of.thread.as_str(), of.tid, of.call.as_str()),
+        ("thread-7", 7, "nanosleep")
+    );
+    assert_eq!(
+        (of.timeout, of.slack_ns),
+        (TracedTimeout::Relative, Some(50_000))
+    );
+    assert_eq!(of.asked_ns.unwrap().max, 1_000_000);
+    let behind = &of.all.behind[0];
+    assert_eq!(
+        (behind.thread.as_str(), behind.on_cpu, behind.ns),
+        ("thread-9", 0, 41_000)
+    );
+}
+
+#[test]
+fn an_event_ends_a_wait_without_lateness() {
+    let arm = What::Arm {
+        timer: TIMER,
+        soft: 5_000_000,
+        hard: 5_000_000,
+        is_relative: false,
+    };
+    let rows = rows([
+        (0, 0, switch(Left::Ready, THREAD)),
+        (
+            1_000,
+            THREAD,
+            enter(Call::EpollWait, Timeout::Length(5_000_000)),
+        ),
+        (1_400, THREAD, arm),
+        (2_000, THREAD, switch(Left::Asleep, 9)),
+        (
+            3_000,
+            9,
+            What::Waking {
+                thread: THREAD,
+                by_interrupt: false,
+            },
+        ),
+        (3_500, 9, READY),
+        (3_600, 9, switch(Left::Ready, THREAD)),
+        (4_000, THREAD, What::Exit { result: 1 }),
+        (5_000, THREAD, enter(Call::EpollWait, Timeout::Zero)),
+        (5_400, THREAD, What::Exit { result: 0 }),
+    ]);
+    let waits = rows
+        .iter()
+        .find(|row| traced(row).ended_by_event == 1)
+        .unwrap();
+    assert_eq!((waits.late_ns.n, traced(waits).all.n), (0, 0));
+    assert!(
+        rows.iter()
+            .any(|row| traced(row).polled == 1 && row.late_ns.n == 0)
+    );
+}
+
+/// A signal stops the thread: the call returns into the kernel only, and goes on later.
+#[test]
+fn a_stop_is_a_part_of_the_wait_that_goes_on() {
+    let mut events = sleep();
+    let arm_again = What::Arm {
+        timer: 0xbad,
+        soft: 1_001_400,
+        hard: 1_051_400,
+        is_relative: false,
+    };
+    events.extend([
+        (
+            500_000,
+            9,
+            What::Waking {
+                thread: THREAD,
+                by_interrupt: false,
+            },
+        ),
+        (500_100, 9, READY),
+        (500_200, 9, switch(Left::Ready, THREAD)),
+        (500_300, THREAD, What::Exit { result: -516 }),
+        (500_400, THREAD, switch(Left::Stopped, 0)),
+        (
+            9_000_000,
+            0,
+            What::Waking {
+                thread: THREAD,
+                by_interrupt: false,
+            },
+        ),
+        (9_000_100, 0, READY),
+        (9_000_200, 0, switch(Left::Ready, THREAD)),
+        (
+            9_000_300,
+            THREAD,
+            enter(Call::RestartSyscall, Timeout::OfFile),
+        ),
+        (9_000_400, THREAD, arm_again),
+        (9_000_500, THREAD, What::Expire { timer: 0xbad }),
+        (9_000_600, THREAD, DONE),
+    ]);
+    let rows = rows(events);
+    let [row] = &rows[..] else { panic!("{rows:?}") };
+    let parts = traced(row).all.parts_ns;
+    assert_eq!(parts.stopped, 9_000_000 - 1_001_000);
+    assert_eq!(parts.sum(), 9_000_600 - 1_001_000);
+    assert_eq!((row.late_ns.n, traced(row).ended_by_signal), (1, 0));
+}
+
+#[test]
+fn a_wait_of_the_wheel_is_rounded_to_its_slot() {
+    let arm = What::ArmWheel {
+        timer: TIMER,
+        now: 100,
+        expires: 105,
+        slot: 106,
+    };
+    let rows = rows([
+        (0, 0, switch(Left::Ready, THREAD)),
+        (1_000, THREAD, enter(Call::Recvfrom, Timeout::OfFile)),
+        (2_000, THREAD, arm),
+        (3_000, THREAD, switch(Left::Asleep, 0)),
+        (23_500_000, 0, EXPIRE),
+        (23_501_000, 0, WAKING),
+        (23_502_000, 0, READY),
+        (23_503_000, 0, switch(Left::Ready, THREAD)),
+        (23_504_000, THREAD, What::Exit { result: -11 }),
+    ]);
+    let of = traced(&rows[0]);
+    assert_eq!(of.timeout, TracedTimeout::Ticks);
+    assert_eq!(of.asked_ns.unwrap().max, 20_000_000);
+    assert_eq!(of.all.parts_ns.wheel, 23_500_000 - 20_002_000);
+    assert_eq!(of.all.parts_ns.before, 1_000);
+}
+
+#[test]
+fn an_instant_of_the_time_of_day_is_one_of_the_monotonic_clock() {
+    let wait = |clock| {
+        let soft = 1_000_000_000_000 + 2_000_000;
+        let arm = What::Arm {
+            timer: TIMER,
+            soft,
+            hard: soft,
+            is_relative: false,
+        };
+        rows([
+            (0, 0, switch(Left::Ready, THREAD)),
+            (
+                1_000,
+                THREAD,
+                enter(Call::ClockNanosleep, Timeout::Until(clock)),
+            ),
+            (1_500, THREAD, arm),
+            (2_000, THREAD, switch(Left::Asleep, 0)),
+            (2_004_000, 0, EXPIRE),
+            (2_005_000, 0, WAKING),
+            (2_006_000, 0, READY),
+            (2_007_000, 0, switch(Left::Ready, THREAD)),
+            (2_008_000, THREAD, DONE),
+        ])
+    };
+    let known = wait(Clock::Realtime);
+    assert_eq!((known[0].late_ns.n, known[0].late_ns.max), (1, 8_000));
+    // It is not known how far this clock is ahead.
+    let unknown = wait(Clock::Tai);
+    assert_eq!(
+        (unknown[0].late_ns.n, traced(&unknown[0]).deadline_unknown),
+        (0, 1)
+    );
+}
+
+#[test]
+fn what_was_not_seen_is_unknown() {
+    let mut events = sleep();
+    events.extend([
+        (1_100_000, 0, switch(Left::Ready, THREAD)),
+        (1_107_000, THREAD, DONE),
+    ]);
+    let rows = rows(events);
+    let parts = traced(&rows[0]).all.parts_ns;
+    assert_eq!((parts.unknown, parts.sum()), (106_000, 106_000));
+}
+
+#[test]
+fn waits_during_lost_events_are_not_counted() {
+    let mut events = sleep();
+    events.extend([
+        (500_000, 9, What::Lost { n: 12 }),
+        (1_100_000, 0, switch(Left::Ready, THREAD)),
+        (1_107_000, THREAD, DONE),
+    ]);
+    let mut engine = Engine::new(SETTING);
+    for (time, thread, what) in events {
+        engine.feed(&Event {
+            time,
+            cpu: 0,
+            thread,
+            what,
+        });
+    }
+    assert_eq!((engine.rows().len(), engine.lost()), (0, 12));
+}
+
+#[test]
+fn instants_counted_from_the_present_are_told_from_a_plan() {
+    let waits = |is_planned: bool| {
+        let mut events = vec![(0, 0, switch(Left::Ready, THREAD))];
+        let mut now = 1_000;
+        let mut planned = 1_000;
+        for turn in 0..40_u64 {
+            planned += 1_000_000;
+            // The work before each takes another time.
+            now += 1_000 + turn * 7_919 % 100_000;
+            let soft = if is_planned { planned } else { now + 900_000 };
+            let arm = What::Arm {
+                timer: TIMER,
+                soft,
+                hard: soft,
+                is_relative: false,
+            };
+            let until = Timeout::Until(Clock::Monotonic);
+            events.extend([
+                (now, THREAD, enter(Call::ClockNanosleep, until)),
+                (now + 100, THREAD, arm),
+                (now + 200, THREAD, switch(Left::Asleep, 0)),
+                (soft + 1_000, 0, EXPIRE),
+                (soft + 2_000, 0, WAKING),
+                (soft + 3_000, 0, READY),
+                (soft + 4_000, 0, switch(Left::Ready, THREAD)),
+                (soft + 5_000, THREAD, DONE),
+            ]);
+            now = soft + 5_000;
+        }
+        rows(events).iter().all(|row| traced(row).lateness_adds_up)
+    };
+    assert!(waits(false) && !waits(true));
+}
+
+#[test]
+fn events_of_several_cpus_come_in_the_order_of_time() {
+    let mut merge = Merge::default();
+    let event = |time, cpu| Event {
+        time,
+        cpu,
+        thread: 0,
+        what: What::End,
+    };
+    for (time, cpu) in [(5, 0), (9, 0), (4, 1), (7, 1), (5, 1)] {
+        merge.push(event(time, cpu));
+    }
+    let mut taken = Vec::new();
+    merge.take(7, |event| taken.push((event.time, event.cpu)));
+    assert_eq!(taken, [(4, 1), (5, 0), (5, 1), (7, 1)]);
+    merge.push(event(8, 1));
+    merge.take(u64::MAX, |event| taken.push((event.time, event.cpu)));
+    assert_eq!(taken[4..], [(8, 1), (9, 0)]);
+}
+
+/// Any event.
+fn what() -> impl Strategy<Value = What> {
+    let calls = prop::sample::select(Call::ALL.map(|(call, _)| call).to_vec());
+    let timeouts = prop_oneof![
+        Just(Timeout::Never),
+        Just(Timeout::Zero),
+        Just(Timeout::Relative),
+        Just(Timeout::OfFile),
+        Just(Timeout::Until(Clock::Monotonic)),
+        Just(Timeout::Until(Clock::Realtime)),
+        Just(Timeout::Until(Clock::Tai)),
+        any::<u64>().prop_map(Timeout::Length),
+        (0..9_000_000_u64).prop_map(Timeout::Length),
+    ];
+    let left = prop::sample::select(vec![Left::Ready, Left::Asleep, Left::Stopped]);
+    let result = prop::sample::select(vec![0, 1, -4, -11, -110, -512, -516]);
+    let near = prop_oneof![4 => 0..40_000_000_u64, 1 => any::<u64>()];
+    prop_oneof![
+        (0..3_u32, calls, timeouts).prop_map(|(process, call, timeout)| What::Enter {
+            process,
+            call,
+            timeout
+        }),
+        result.prop_map(|result| What::Exit { result }),
+        (0..4_u64, near.clone(), near, any::<bool>()).prop_map(
+            |(timer, soft, hard, is_relative)| {
+                What::Arm {
+                    timer,
+                    soft,
+                    hard,
+                    is_relative,
+                }
+            }
+        ),
+        (0..4_u64, any::<[u64; 3]>()).prop_map(|(timer, [now, expires, slot])| {
+            What::ArmWheel {
+                timer,
+                now,
+                expires,
+                slot,
+            }
+        }),
+        (0..4_u64).prop_map(|timer| What::Expire { timer }),
+        (0..4_u32, any::<bool>()).prop_map(|(thread, by_interrupt)| What::Waking {
+            thread,
+            by_interrupt
+        }),
+        (0..4_u32, 0..3_u32).prop_map(|(thread, on)| What::Ready { thread, on }),
+        (0..4_u32, 0..3_u32).prop_map(|(thread, to)| What::Migrate { thread, to }),
+        (left, 0..4_u32, "[ -~]{1,15}", any::<bool>()).prop_map(
+            |(left, next, name, is_real_time)| {
+                What::Switch {
+                    left,
+                    next,
+                    name: Name::new(name.as_bytes()),
+                    is_real_time,
+                }
+            }
+        ),
+        Just(What::End),
+        (0..9_u64).prop_map(|n| What::Lost { n }),
+    ]
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let event = (0..500_000_u64, 0..3_u32, 0..4_u32, what());
+    let all = prop::collection::vec(event, 0..300);
+    all.prop_map(|all| {
+        let mut time = 0;
+        let of = |(took, cpu, thread, what)| {
+            time += took;
+            Event {
+                time,
+                cpu,
+                thread,
+                what,
+            }
+        };
+        all.into_iter().map(of).collect()
+    })
+}
+
+proptest! {
+    /// Whatever the events are, the parts of all waits sum to their lateness.
+    #[test]
+    fn any_events_make_waits_whose_parts_sum(events in events()) {
+        let mut engine = Engine::new(SETTING);
+        events.iter().for_each(|event| engine.feed(event));
+        for row in engine.rows() {
+            let of = traced(&row);
+            prop_assert_eq!(of.all.n, row.late_ns.n);
+            if row.late_ns.early == 0 && row.late_ns.mean < 1e12 {
+                let sum = row.late_ns.mean * row.late_ns.n as f64;
+                prop_assert!((sum - of.all.parts_ns.sum() as f64).abs() < 1.0, "{:?}", of);
+            }
+            prop_assert!(of.middle.n <= of.all.n && of.latest.n <= of.all.n);
+        }
+        engine.wake_ups();
+    }
+
+    #[test]
+    fn events_read_back_from_text(events in events()) {
+        let mut file = text::head(&SETTING);
+        file.extend(events.iter().map(text::line));
+        let mut read = Vec::new();
+        text::read(&file, |setting, event| {
+            assert_eq!(setting, SETTING);
+            read.extend(event);
+        }).unwrap();
+        prop_assert_eq!(read, events);
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused_in_one_line(file in "(punctual-events 1\n)?(tick_ns=4 realtime_ns=1 boottime_ns=2 tai_ns=unknown\n)?([a-z0-9 \u{1b}-]{0,40}\n){0,5}") {
+        if let Err(why) = text::read(&file, |_, _| {}) {
+            prop_assert!(!why.contains(['\n', '\u{1b}']), "{}", why);
+        }
+    }
+}
