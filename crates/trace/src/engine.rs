@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use punctual_record::{Measurement, WakeUps};
 
-use crate::call::{Call, Clock, Ended, Timeout};
+use crate::call::{Call, Ended, Timeout};
 use crate::cpus::Cpus;
-use crate::event::{Event, Left, Name, What};
+use crate::event::{Event, Left, Name, Offsets, What};
 use crate::tally::{Class, Tally, Waker, count};
 use crate::wait::{Phase, Timer, Wait};
 
@@ -16,45 +16,14 @@ const MOST_THREADS: usize = 65_536;
 const MOST_TALLIES: usize = 4_096;
 const MOST_NAMES: usize = 1_024;
 
-/// What the engine must know of the computer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Setting {
-    /// The length of a tick of the timer wheel, in nanoseconds.
-    pub tick_ns: Option<u64>,
-    /// How far other clocks are ahead of the monotonic one.
-    pub clocks: Offsets,
-}
-
-/// How far clocks are ahead of the monotonic one, in nanoseconds; `None` is not known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Offsets {
-    /// `CLOCK_REALTIME`.
-    pub realtime: Option<i64>,
-    /// `CLOCK_BOOTTIME`.
-    pub boottime: Option<i64>,
-    /// `CLOCK_TAI`.
-    pub tai: Option<i64>,
-}
-
-impl Offsets {
-    fn of(&self, clock: Clock) -> Option<i64> {
-        match clock {
-            Clock::Monotonic => Some(0),
-            Clock::Realtime => self.realtime,
-            Clock::Boottime => self.boottime,
-            Clock::Tai => self.tai,
-            Clock::Other => None,
-        }
-    }
-}
-
 /// Makes waits of events, in constant memory.
 ///
 /// Events must come in the order of time. Those of calls must be of the traced threads only; the
 /// others are of the whole computer.
 #[derive(Debug, Default)]
 pub struct Engine {
-    setting: Setting,
+    tick_ns: Option<u64>,
+    clocks: Offsets,
     threads: HashMap<u32, Thread>,
     /// The thread that waits for each timer.
     timers: HashMap<u64, u32>,
@@ -78,10 +47,10 @@ struct Thread {
 }
 
 impl Engine {
-    /// An engine without events.
-    pub fn new(setting: Setting) -> Self {
+    /// An engine without events, of a computer whose timer wheel has ticks of this length.
+    pub fn new(tick_ns: Option<u64>) -> Self {
         Self {
-            setting,
+            tick_ns,
             ..Self::default()
         }
     }
@@ -161,7 +130,7 @@ impl Engine {
                     wait.phase = Phase::Running;
                 });
             }
-            What::Rename { thread, name } => self.rename(thread, name),
+            What::Clocks(clocks) => self.clocks = clocks,
             What::End => self.end(thread, now),
             What::Lost { n } => self.lose(cpu, n, now),
         }
@@ -305,7 +274,7 @@ impl Engine {
         is_relative: bool,
         now: u64,
     ) {
-        let clocks = self.setting.clocks;
+        let clocks = self.clocks;
         let mut is_its_own = false;
         self.with(thread, |wait, cpus| {
             let ahead = match wait.timeout {
@@ -337,7 +306,7 @@ impl Engine {
     }
 
     fn arm_wheel(&mut self, thread: u32, address: u64, [at, expires, slot]: [u64; 3], now: u64) {
-        let Some(tick_ns) = self.setting.tick_ns else {
+        let Some(tick_ns) = self.tick_ns else {
             return;
         };
         let mut is_its_own = false;

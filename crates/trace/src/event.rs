@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::call::{Call, Timeout};
+use crate::call::{Call, Clock, Timeout};
 
 /// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,13 +94,8 @@ pub enum What {
         /// Whether it has a real-time priority.
         is_real_time: bool,
     },
-    /// The thread became another program, or gave itself a name.
-    Rename {
-        /// The thread.
-        thread: u32,
-        /// Its name.
-        name: Name,
-    },
+    /// From now on other clocks are so far ahead of the monotonic one.
+    Clocks(Offsets),
     /// The thread ended.
     End,
     /// So many events of this CPU were lost before this one.
@@ -108,6 +103,30 @@ pub enum What {
         /// How many.
         n: u64,
     },
+}
+
+/// How far clocks are ahead of the monotonic one, in nanoseconds; `None` is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offsets {
+    /// `CLOCK_REALTIME`.
+    pub realtime: Option<i64>,
+    /// `CLOCK_BOOTTIME`.
+    pub boottime: Option<i64>,
+    /// `CLOCK_TAI`.
+    pub tai: Option<i64>,
+}
+
+impl Offsets {
+    /// Of this clock.
+    pub(crate) fn of(&self, clock: Clock) -> Option<i64> {
+        match clock {
+            Clock::Monotonic => Some(0),
+            Clock::Realtime => self.realtime,
+            Clock::Boottime => self.boottime,
+            Clock::Tai => self.tai,
+            Clock::Other => None,
+        }
+    }
 }
 
 /// The state of a thread that left its CPU.

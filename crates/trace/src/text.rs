@@ -1,28 +1,25 @@
 //! Events as text, a line each, which can be read without punctual.
 //!
-//! The first line is `punctual-events 1`, the second has the [`Setting`]. Each further line is an
+//! The first line is `punctual-events 1`, the second has the length of a tick of the timer
+//! wheel. Each further line is an
 //! event: the time in nanoseconds, the CPU, the thread that it ran, a word, and what belongs to it.
 
 use std::fmt::Write as _;
 
 use crate::call::{Call, Clock, Timeout};
-use crate::engine::{Offsets, Setting};
-use crate::event::{Event, Left, Name, What};
+use crate::engine::Engine;
+use crate::event::{Event, Left, Name, Offsets, What};
 
 /// The beginning of a file of events.
 pub const HEAD: &str = "punctual-events 1";
 
-/// The first two lines, of a computer with this setting.
-pub fn head(setting: &Setting) -> String {
-    let Setting { tick_ns, clocks } = setting;
-    let shown = |ns: Option<i64>| ns.map_or("unknown".to_owned(), |ns| ns.to_string());
-    format!(
-        "{HEAD}\ntick_ns={} realtime_ns={} boottime_ns={} tai_ns={}\n",
-        shown(tick_ns.and_then(|ns| i64::try_from(ns).ok())),
-        shown(clocks.realtime),
-        shown(clocks.boottime),
-        shown(clocks.tai)
-    )
+/// The first two lines, of a computer whose timer wheel has ticks of this length.
+pub fn head(tick_ns: Option<u64>) -> String {
+    format!("{HEAD}\ntick_ns={}\n", shown(tick_ns))
+}
+
+fn shown<T: ToString>(value: Option<T>) -> String {
+    value.map_or("unknown".to_owned(), |value| value.to_string())
 }
 
 /// The line of an event, with its end.
@@ -78,7 +75,14 @@ pub fn line(event: &Event) -> String {
             let class = if is_real_time { "real-time" } else { "fair" };
             write!(text, "switch {left} {next} {class} {name}")
         }
-        What::Rename { thread, name } => write!(text, "rename {thread} {name}"),
+        What::Clocks(Offsets {
+            realtime,
+            boottime,
+            tai,
+        }) => {
+            let [realtime, boottime, tai] = [realtime, boottime, tai].map(shown);
+            write!(text, "clocks {realtime} {boottime} {tai}")
+        }
         What::End => write!(text, "end"),
         What::Lost { n } => write!(text, "lost {n}"),
     };
@@ -91,16 +95,18 @@ pub fn line(event: &Event) -> String {
 /// # Errors
 /// It is none, or a line is not that of an event. The message is one line and names the line of the
 /// file.
-pub fn read(text: &str, mut take: impl FnMut(Setting, Option<Event>)) -> Result<(), String> {
+pub fn read(text: &str) -> Result<Engine, String> {
     let mut lines = text.lines();
     if lines.next() != Some(HEAD) {
         return Err(format!(
             "this is no file of events: it does not begin with `{HEAD}`"
         ));
     }
-    let setting = lines.next().and_then(setting);
-    let setting = setting.ok_or("line 2 must have tick_ns, realtime_ns, boottime_ns and tai_ns")?;
-    take(setting, None);
+    let tick_ns = lines.next().and_then(|line| line.strip_prefix("tick_ns="));
+    let tick_ns = tick_ns.and_then(optional);
+    let tick_ns = tick_ns.filter(|ns| *ns != Some(0));
+    let tick_ns = tick_ns.ok_or("line 2 must be tick_ns=N, or tick_ns=unknown")?;
+    let mut engine = Engine::new(tick_ns);
     for (at, line) in lines.enumerate() {
         let event = event(line).ok_or_else(|| {
             let at = at + 3;
@@ -108,36 +114,21 @@ pub fn read(text: &str, mut take: impl FnMut(Setting, Option<Event>)) -> Result<
             let shown = punctual_record::visible(&shown);
             format!("line {at} is not that of an event: `{shown}`")
         })?;
-        take(setting, Some(event));
+        engine.feed(&event);
     }
-    Ok(())
+    Ok(engine)
 }
 
-fn setting(line: &str) -> Option<Setting> {
-    let mut words = line.split(' ');
-    let mut value = |name: &str| {
-        let value = words.next()?.strip_prefix(name)?.strip_prefix('=')?;
-        match value {
-            "unknown" => Some(None),
-            ns => ns.parse::<i64>().ok().map(Some),
-        }
-    };
-    let tick_ns = match value("tick_ns")? {
-        Some(ns) => Some(u64::try_from(ns).ok().filter(|ns| *ns > 0)?),
-        None => None,
-    };
-    let clocks = Offsets {
-        realtime: value("realtime_ns")?,
-        boottime: value("boottime_ns")?,
-        tai: value("tai_ns")?,
-    };
-    words
-        .next()
-        .is_none()
-        .then_some(Setting { tick_ns, clocks })
+/// A number, or `unknown`.
+fn optional<T: std::str::FromStr>(word: &str) -> Option<Option<T>> {
+    match word {
+        "unknown" => Some(None),
+        word => word.parse().ok().map(Some),
+    }
 }
 
-fn event(line: &str) -> Option<Event> {
+/// Reads the line of an event; `None` if it is none.
+pub fn event(line: &str) -> Option<Event> {
     // A name may have spaces, and is the last.
     let mut words = line.splitn(8, ' ');
     let number = |word: Option<&str>| word?.parse::<u64>().ok();
@@ -201,12 +192,11 @@ fn event(line: &str) -> Option<Event> {
             is_real_time: is(words.next(), "real-time", "fair")?,
             name: Name::new(words.next()?.as_bytes()),
         },
-        "rename" => {
-            let thread = small(words.next())?;
-            let rest: Vec<&str> = words.by_ref().collect();
-            let name = Name::new(rest.join(" ").as_bytes());
-            What::Rename { thread, name }
-        }
+        "clocks" => What::Clocks(Offsets {
+            realtime: optional(words.next()?)?,
+            boottime: optional(words.next()?)?,
+            tai: optional(words.next()?)?,
+        }),
         "end" => What::End,
         "lost" => What::Lost {
             n: number(words.next())?,
