@@ -23,6 +23,7 @@ use crate::resolution::{self, ResolutionArgs};
 use crate::simulate::{self, SimulateArgs};
 use crate::slack::{self, SlackArgs};
 use crate::sweep::{self, SweepArgs};
+use crate::trace::{self, TraceArgs};
 use crate::watch::{self, WatchArgs};
 use crate::zero::{self, ZeroArgs};
 use crate::{Done, files, print, say};
@@ -45,6 +46,7 @@ const QUESTIONS: &str = "\
 Start with doctor. A command for each question:
   punctual doctor           Why are waits late here, and what helps?
   punctual bench            Which way of waiting is best here, at what cost?
+  punctual trace -- ./game  Why is my program late?
   punctual watch            Is this computer noisy now, and what disturbs it?
   punctual measure          What do its clocks, timers and scheduler do?
   punctual compare A B      What did an update or another computer change?
@@ -73,6 +75,10 @@ pub(crate) enum Command {
     /// Watch how late this machine's timers are, live, with the cause of each hiccup where a counter shows it
     #[command(long_about = watch::ABOUT, after_long_help = watch::AFTER)]
     Watch(Box<WatchArgs>),
+
+    /// Say how late the timed waits of other programs end, and why: slack, interrupts, busy CPUs, quotas
+    #[command(long_about = trace::ABOUT, after_long_help = trace::AFTER)]
+    Trace(Box<TraceArgs>),
 
     /// Race ways of waiting: how late and how expensive each is, here or on a simulated OS (about 110 s)
     #[command(long_about = bench::ABOUT, after_long_help = bench::after())]

@@ -34,6 +34,7 @@ mod simulate;
 mod slack;
 mod stop;
 mod sweep;
+mod trace;
 mod values;
 mod watch;
 mod zero;
@@ -69,6 +70,9 @@ fn command() -> ExitCode {
     }
     // A file has the lines that it would have without a terminal.
     let columns = console::columns().filter(|_| std::io::stdout().is_terminal());
+    if let Command::Trace(args) = &command {
+        return punctual_report::within_columns(columns, || trace::run(args));
+    }
     let done = punctual_report::within_columns(columns, || match command {
         Command::Bench(args) => bench::run(&args),
         Command::Compare(args) => compare::run(&args),
@@ -79,7 +83,7 @@ fn command() -> ExitCode {
         Command::Slack(args) => slack::run(&args),
         Command::Completions(args) => completions::run(&args, args::definition()),
         Command::Man(args) => args::man(&args, args::definition()),
-        Command::Emulate(_) => Ok(Done::Whole),
+        Command::Emulate(_) | Command::Trace(_) => Ok(Done::Whole),
         Command::Exec(args) => exec::run(&args).map(|never| match never {}),
         Command::Sweep(args) => sweep::run(&args),
         Command::Watch(args) => watch::run(&args),

@@ -16,8 +16,18 @@ pub struct CpuGroups(Vec<(&'static Version, PathBuf)>);
 impl CpuGroups {
     /// The groups of this process, as of now. Takes about 0.1 ms.
     pub fn of_this_process() -> Self {
+        Self::of("self")
+    }
+
+    /// The groups of the process with this number, as of now.
+    pub fn of_process(pid: u32) -> Self {
+        Self::of(&pid.to_string())
+    }
+
+    fn of(process: &str) -> Self {
         let around = |version| {
-            let groups = groups(version, version.cpu, &read("/proc/self/mountinfo")?);
+            let mounts = read("/proc/self/mountinfo")?;
+            let groups = groups(process, version, version.cpu, &mounts);
             let has_counts = groups?
                 .into_iter()
                 .filter(|group| group.join("cpu.stat").exists());
@@ -321,7 +331,7 @@ impl Drop for ProcessGroup {
 pub fn free_bytes() -> Option<u64> {
     let mounts = read("/proc/self/mountinfo")?;
     let free = |version: &Version| {
-        let around = groups(version, version.memory, &mounts)?;
+        let around = groups("self", version, version.memory, &mounts)?;
         around
             .iter()
             .filter_map(|group| version.free_bytes(group))
@@ -408,9 +418,15 @@ impl Version {
     }
 }
 
-/// The folders of this process' group and of those around it that can be seen.
-fn groups(version: &Version, controller: &str, mounts: &str) -> Option<Vec<PathBuf>> {
-    let (folder, top) = folder(version, controller, mounts, &read("/proc/self/cgroup")?)?;
+/// The folders of the group of a process, by its name in `/proc`, and of those around it that can be seen.
+fn groups(
+    process: &str,
+    version: &Version,
+    controller: &str,
+    mounts: &str,
+) -> Option<Vec<PathBuf>> {
+    let groups = read(format!("/proc/{process}/cgroup"))?;
+    let (folder, top) = folder(version, controller, mounts, &groups)?;
     let around = folder
         .ancestors()
         .take_while(|group| group.starts_with(&top));

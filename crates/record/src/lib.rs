@@ -73,6 +73,7 @@ pub use scenario::{ModelFacts, ParameterFacts, PhaseFacts, ScenarioFacts};
 pub use serde_json::Value;
 pub use situation::{HostFacts, QuotaFile, Situation, System, TimerInterval};
 pub use traced::{
-    Behind, LateParts, LateShare, TraceFacts, Traced, TracedLengths, TracedTimeout, WakeUps,
+    Behind, LateCause, LateParts, LateShare, TraceFacts, Traced, TracedLengths, TracedTimeout,
+    WakeUps,
 };
 pub use visible::{is_visible, visible, visible_lines};

@@ -48,6 +48,73 @@ pub struct Traced {
     pub latest: LateShare,
 }
 
+/// What made waits late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LateCause {
+    /// The timer slack.
+    Slack,
+    /// The rounding of the timer wheel.
+    Wheel,
+    /// Interrupts that came late.
+    Interrupt,
+    /// Wake-ups that took long.
+    WakeUp,
+    /// Threads with real-time priorities that had the CPU.
+    RealTime,
+    /// Other threads that had the CPU.
+    Busy,
+    /// The quota of its control group, which stopped its threads.
+    Quota,
+    /// Something else that kept a ready thread from an idle CPU.
+    Held,
+    /// A signal that stopped the thread.
+    Stopped,
+    /// Something else that the call waited for.
+    Blocked,
+}
+
+/// A wait that is later than this on average, or than a tenth of its length, is late for a reason. The slack of
+/// 50 us that Linux gives a thread, its interrupt and its wake-up are together below that.
+const USUAL_NS: u64 = 150_000;
+
+impl Traced {
+    /// The cause of at least half of the lateness of all these waits, if they are later than usual and the
+    /// events show it. A quota is the cause if it held threads for a twentieth of the time, and for half of what
+    /// these waits were kept from a CPU.
+    pub fn cause(&self, facts: &TraceFacts) -> Option<LateCause> {
+        let total = self.all.parts_ns.sum();
+        let parts = &self.all.parts_ns;
+        let kept = parts.cpu + parts.held;
+        let throttled = facts.throttled_ns.unwrap_or(0);
+        if throttled >= facts.elapsed_ns / 20 && throttled > 0 && throttled >= kept / 2 {
+            return Some(LateCause::Quota);
+        }
+        let mean = total / self.all.n.max(1);
+        let length = self.asked_ns.map_or(0.0, |asked| asked.mean);
+        let is_late =
+            mean > USUAL_NS || self.all.n > 0 && mean as f64 > length / 10.0 && mean > 100_000;
+        let real_time = self.all.behind.iter().filter(|it| it.is_real_time);
+        let real_time: u64 = real_time.map(|it| it.ns).sum();
+        let by_cpu = match real_time > parts.cpu / 2 {
+            true => LateCause::RealTime,
+            false => LateCause::Busy,
+        };
+        let causes = [
+            (parts.slack, LateCause::Slack),
+            (parts.wheel, LateCause::Wheel),
+            (parts.interrupt, LateCause::Interrupt),
+            (parts.wake_up, LateCause::WakeUp),
+            (parts.cpu, by_cpu),
+            (parts.held, LateCause::Held),
+            (parts.stopped, LateCause::Stopped),
+            (parts.blocked, LateCause::Blocked),
+        ];
+        let most = causes.into_iter().max_by_key(|(ns, _)| *ns);
+        most.filter(|(ns, _)| is_late && *ns >= total / 2)
+            .map(|(_, cause)| cause)
+    }
+}
+
 /// The kind of a timeout.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
@@ -239,5 +306,113 @@ impl WakeUps {
     /// All of them.
     pub fn n(&self) -> u64 {
         self.by_timer + self.by_interrupt + self.by_thread
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FACTS: TraceFacts = TraceFacts {
+        elapsed_ns: 10_000_000_000,
+        source: String::new(),
+        events: 0,
+        lost_events: 0,
+        unseen: vec![],
+        tick_ns: None,
+        throttled_ns: None,
+        waits_not_noted: 0,
+        exit_code: None,
+        signal: None,
+        wake_ups: vec![],
+    };
+
+    fn waits(n: u64, parts_ns: LateParts) -> Traced {
+        let all = LateShare {
+            n,
+            parts_ns,
+            behind: vec![],
+        };
+        let asked_ns = Some(TracedLengths {
+            min: 5_000_000,
+            mean: 5e6,
+            max: 5_000_000,
+        });
+        Traced {
+            all,
+            asked_ns,
+            ..Traced::default()
+        }
+    }
+
+    #[test]
+    fn a_cause_is_named_if_it_makes_half_of_an_unusual_lateness() {
+        let usual = LateParts {
+            slack: 5_000_000,
+            interrupt: 500_000,
+            wake_up: 1_000_000,
+            ..LateParts::default()
+        };
+        // 65 us late each.
+        assert_eq!(waits(100, usual).cause(&FACTS), None);
+        let slack = LateParts {
+            slack: 200_000_000,
+            ..usual
+        };
+        assert_eq!(waits(100, slack).cause(&FACTS), Some(LateCause::Slack));
+        let stopped = LateParts {
+            stopped: 1_000_000_000,
+            ..usual
+        };
+        assert_eq!(waits(100, stopped).cause(&FACTS), Some(LateCause::Stopped));
+        // Neither makes half.
+        let several = LateParts {
+            slack: 100_000_000,
+            cpu: 100_000_000,
+            held: 100_000_000,
+            ..usual
+        };
+        assert_eq!(waits(100, several).cause(&FACTS), None);
+        let unknown = LateParts {
+            unknown: 900_000_000,
+            ..usual
+        };
+        assert_eq!(waits(100, unknown).cause(&FACTS), None);
+        assert_eq!(Traced::default().cause(&FACTS), None);
+    }
+
+    #[test]
+    fn a_quota_is_the_cause_if_it_held_threads_for_long() {
+        let parts = LateParts {
+            cpu: 1_000_000_000,
+            ..LateParts::default()
+        };
+        let by = |throttled_ns| {
+            let facts = TraceFacts {
+                throttled_ns: Some(throttled_ns),
+                ..FACTS
+            };
+            waits(100, parts).cause(&facts)
+        };
+        assert_eq!(by(900_000_000), Some(LateCause::Quota));
+        assert_eq!(by(90_000_000), Some(LateCause::Busy));
+        assert_eq!(by(0), Some(LateCause::Busy));
+    }
+
+    #[test]
+    fn a_busy_cpu_is_told_from_a_real_time_thread() {
+        let parts = LateParts {
+            cpu: 100_000_000,
+            ..LateParts::default()
+        };
+        let mut busy = waits(100, parts);
+        assert_eq!(busy.cause(&FACTS), Some(LateCause::Busy));
+        busy.all.behind = vec![Behind {
+            thread: "rt".to_owned(),
+            on_cpu: 0,
+            is_real_time: true,
+            ns: 90_000_000,
+        }];
+        assert_eq!(busy.cause(&FACTS), Some(LateCause::RealTime));
     }
 }

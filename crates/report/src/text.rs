@@ -134,10 +134,12 @@ impl Report for Measurement {
                 Experiment::Scenario(_) | Experiment::ScenarioComputer(_) => scenarios(run, &group),
                 Experiment::Watch(_) => tables::watch(&rows(group)),
                 Experiment::Log(_) => tables::log(&rows(group)),
+                Experiment::Trace(_) => tables::trace::trace(&rows(group)),
                 // The diagnosis has told of it.
                 Experiment::Doctor(_) => vec![],
             });
         }
+        sections.extend(run.beside.traced.iter().flat_map(tables::trace::facts));
         if run.results.is_empty() {
             sections.push(NO_RESULTS.to_owned().into());
         }

@@ -13,7 +13,7 @@ pub(crate) struct Occupant {
     pub(crate) is_real_time: bool,
 }
 
-/// Who had the CPU, and for how long; of more than [`MOST`] those that come late are not named.
+/// Who had the CPU, and for how long; of more than [`MOST`] those that had it for short are not named.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Behinds(Vec<(Occupant, u64)>);
 
@@ -26,6 +26,10 @@ impl Behinds {
             *sum = sum.saturating_add(ns);
         } else if self.0.len() < MOST {
             self.0.push((occupant, ns));
+        } else if let Some(least) = self.0.iter_mut().min_by_key(|(_, sum)| *sum)
+            && least.1 < ns
+        {
+            *least = (occupant, ns);
         }
     }
 

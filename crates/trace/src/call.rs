@@ -93,7 +93,8 @@ enum TimedOut {
 const EINTR: i64 = -4;
 const EAGAIN: i64 = -11;
 const ETIMEDOUT: i64 = -110;
-/// In the kernel only: the call goes on by `restart_syscall` (`include/linux/errno.h`).
+/// In the kernel only: unless a handler runs, the call goes on by `restart_syscall`, or is called again
+/// (`include/linux/errno.h`).
 const ERESTART_RESTARTBLOCK: i64 = -516;
 const ERESTARTSYS: i64 = -512;
 const ERESTARTNOHAND: i64 = -514;
@@ -203,8 +204,8 @@ impl Call {
     /// How a call with this result ended, of which a timer `expired` or not.
     pub fn ended(self, result: i64, expired: bool) -> Ended {
         match result {
-            ERESTART_RESTARTBLOCK => return Ended::Interrupted,
-            EINTR | ERESTARTNOHAND..=ERESTARTSYS => return Ended::BySignal,
+            ERESTART_RESTARTBLOCK | ERESTARTNOHAND..=ERESTARTSYS => return Ended::Interrupted,
+            EINTR => return Ended::BySignal,
             _ => {}
         }
         let by_time = match self.timed_out() {
@@ -315,7 +316,7 @@ mod tests {
         assert_eq!(Call::Recvfrom.ended(-11, true), Ended::ByTime);
         assert_eq!(Call::Nanosleep.ended(-516, false), Ended::Interrupted);
         assert_eq!(Call::Poll.ended(-4, false), Ended::BySignal);
-        assert_eq!(Call::Recvfrom.ended(-512, false), Ended::BySignal);
+        assert_eq!(Call::Recvfrom.ended(-512, false), Ended::Interrupted);
     }
 
     #[test]

@@ -28,8 +28,8 @@ struct Cpu {
     /// What it runs, and since when; `None` before its first switch.
     now: Option<Turn>,
     turns: VecDeque<(Turn, u64)>,
-    /// The end of the turns that were forgotten.
-    forgotten: u64,
+    /// When its last event was.
+    seen: u64,
     /// Whether the last event of this CPU was a timer's expiry.
     expired: bool,
 }
@@ -40,6 +40,18 @@ struct Turn {
     thread: u32,
     name: Name,
     is_real_time: bool,
+}
+
+impl Cpu {
+    /// Another turn begins, and the last ended at this instant.
+    fn next(&mut self, next: Turn, ended: u64) {
+        if let Some(last) = self.now.replace(next) {
+            if self.turns.len() == TURNS {
+                self.turns.pop_front();
+            }
+            self.turns.push_back((last, ended));
+        }
+    }
 }
 
 impl Cpus {
@@ -62,24 +74,30 @@ impl Cpus {
             is_real_time,
         };
         let of = self.0.entry(cpu).or_default();
-        match of.now.replace(next) {
-            Some(last) => {
-                if of.turns.len() == TURNS
-                    && let Some((_, to)) = of.turns.pop_front()
-                {
-                    of.forgotten = of.forgotten.max(to);
-                }
-                of.turns.push_back((last, time));
-            }
-            None => of.forgotten = time,
+        of.next(next, time);
+    }
+
+    /// An event shows that the CPU runs this thread. If that is another one than it should be, some
+    /// events did not come, and it is not known what ran since the last one.
+    pub(crate) fn observe(&mut self, cpu: u32, time: u64, thread: u32, name: Name) {
+        let Some(of) = self.0.get_mut(&cpu) else {
+            return;
+        };
+        if of.now.is_some_and(|now| now.thread != thread) {
+            let next = Turn {
+                from: time,
+                thread,
+                name,
+                is_real_time: false,
+            };
+            of.next(next, of.seen);
         }
+        of.seen = time;
     }
 
     /// After lost events it is not known what ran.
-    pub(crate) fn forget(&mut self, cpu: u32, time: u64) {
-        let of = self.0.entry(cpu).or_default();
-        (of.now, of.forgotten) = (None, time);
-        of.turns.clear();
+    pub(crate) fn forget(&mut self, cpu: u32) {
+        self.0.remove(&cpu);
     }
 
     /// Notes whether this event of the CPU is a timer's expiry, and returns whether the one before

@@ -63,6 +63,11 @@ impl Engine {
         let now = self.last.max(event.time);
         self.last = now;
         let Event { cpu, thread, .. } = *event;
+        // These two are of no thread.
+        if !matches!(event.what, What::Clocks(_) | What::Lost { .. }) {
+            let name = self.names.get(&thread).copied().unwrap_or_default();
+            self.cpus.observe(cpu, now, thread, name);
+        }
         let is_expiry = matches!(event.what, What::Expire { .. });
         let follows_expiry = self.cpus.follows_expiry(cpu, is_expiry);
         match event.what {
@@ -117,23 +122,29 @@ impl Engine {
             } => {
                 self.rename(next, name);
                 self.cpus.switch(cpu, now, next, name, is_real_time);
-                self.with(thread, |wait, cpus| {
-                    wait.advance(now, cpus);
-                    wait.phase = match left {
-                        Left::Ready => Phase::Ready(cpu),
-                        Left::Asleep => Phase::Asleep,
-                        Left::Stopped => Phase::Stopped,
-                    };
-                });
-                self.with(next, |wait, cpus| {
-                    wait.advance(now, cpus);
-                    wait.phase = Phase::Running;
-                });
+                self.leave(thread, left, cpu, now);
+                self.run(next, now);
             }
             What::Clocks(clocks) => self.clocks = clocks,
             What::End => self.end(thread, now),
-            What::Lost { n } => self.lose(cpu, n, now),
+            What::Lost { n } => self.lose(cpu, n),
         }
+    }
+
+    /// No more events come: waits that returned just before are counted.
+    pub fn close(&mut self) {
+        let returned = self.threads.iter().filter_map(|(thread, of)| {
+            let (ended, at) = of.wait.as_ref()?.returned?;
+            Some((*thread, ended, at))
+        });
+        for (thread, ended, at) in returned.collect::<Vec<_>>() {
+            self.finish(thread, ended, at);
+        }
+    }
+
+    /// The length of a tick of the timer wheel, in nanoseconds.
+    pub const fn tick_ns(&self) -> Option<u64> {
+        self.tick_ns
     }
 
     /// How many events it took.
@@ -210,13 +221,13 @@ impl Engine {
         });
         of.process = process;
         match of.wait.as_mut() {
-            Some(wait) if wait.is_interrupted && call == Call::RestartSyscall => {
+            Some(wait) if wait.goes_on(call, timeout) => {
                 if let Some(timer) = wait.restart(now, &self.cpus) {
                     self.timers.remove(&timer.address);
                 }
             }
-            // Without its exit: a handler of a signal ran.
             _ => {
+                // Of one without an exit: a handler of a signal ran.
                 self.finish(thread, Ended::BySignal, now);
                 if let Some(of) = self.threads.get_mut(&thread)
                     && call != Call::RestartSyscall
@@ -228,21 +239,64 @@ impl Engine {
     }
 
     fn exit(&mut self, thread: u32, result: i64, now: u64) {
-        let mut ended = Ended::Interrupted;
+        let mut timer = None;
         self.with(thread, |wait, cpus| {
-            wait.advance(now, cpus);
-            ended = wait.call.ended(result, wait.expired);
-            wait.is_interrupted = true;
-            if ended == Ended::ByTime && !wait.expired {
-                wait.forget_parts();
+            match wait.phase {
+                Phase::Running => wait.advance(now, cpus),
+                _ => wait.miss(now),
+            }
+            match wait.call.ended(result, wait.expired) {
+                Ended::Interrupted => wait.is_interrupted = true,
+                ended => {
+                    if ended == Ended::ByTime && !wait.expired {
+                        wait.forget_parts();
+                    }
+                    wait.returned = Some((ended, now));
+                    timer = wait.timer;
+                }
             }
         });
-        if ended != Ended::Interrupted {
-            self.finish(thread, ended, now);
+        if let Some(timer) = timer {
+            self.timers.remove(&timer.address);
         }
     }
 
-    /// Counts the wait of a thread, if it is in one.
+    /// The thread loses its CPU.
+    fn leave(&mut self, thread: u32, left: Left, cpu: u32, now: u64) {
+        let wait = self.threads.get(&thread).and_then(|it| it.wait.as_ref());
+        if wait.is_some_and(|wait| {
+            wait.returned.is_some() && (left != Left::Ready || !wait.is_on_its_way(now))
+        }) {
+            return self.finish(thread, Ended::BySignal, now);
+        }
+        self.with(thread, |wait, cpus| {
+            wait.advance(now, cpus);
+            wait.phase = match left {
+                Left::Ready => Phase::Ready(cpu),
+                Left::Asleep => Phase::Asleep,
+                Left::Stopped => Phase::Stopped,
+            };
+        });
+    }
+
+    /// The thread gets a CPU.
+    fn run(&mut self, thread: u32, now: u64) {
+        let mut has_returned = false;
+        self.with(thread, |wait, cpus| {
+            wait.advance(now, cpus);
+            wait.phase = Phase::Running;
+            if let Some((_, at)) = &mut wait.returned {
+                // It goes on only now.
+                *at = now;
+                has_returned = true;
+            }
+        });
+        if has_returned {
+            self.finish(thread, Ended::BySignal, now);
+        }
+    }
+
+    /// Counts the wait of a thread, if it is in one. One that did not return ends like this, now.
     fn finish(&mut self, thread: u32, ended: Ended, now: u64) {
         let Some(of) = self.threads.get_mut(&thread) else {
             return;
@@ -250,9 +304,10 @@ impl Engine {
         let Some(wait) = of.wait.take() else {
             return;
         };
-        if let Some(timer) = wait.timer {
+        if let Some(timer) = wait.timer.filter(|_| wait.returned.is_none()) {
             self.timers.remove(&timer.address);
         }
+        let (ended, now) = wait.returned.unwrap_or((ended, now));
         // Most calls on files have no timeout.
         if wait.timeout == Timeout::OfFile && wait.timer.is_none() {
             return;
@@ -274,35 +329,46 @@ impl Engine {
         is_relative: bool,
         now: u64,
     ) {
-        let clocks = self.clocks;
-        let mut is_its_own = false;
+        let Some(timer) = self.own_timer(thread, address, soft, hard) else {
+            return;
+        };
+        // A handler of a signal ran, and the program waits anew.
+        let wait = self.threads.get(&thread).and_then(|it| it.wait.as_ref());
+        if let Some(wait) = wait
+            && let Some(at) = wait.ended_before(&timer)
+        {
+            let anew = Wait::new(wait.call, wait.timeout, at);
+            self.finish(thread, Ended::BySignal, at);
+            if let Some(of) = self.threads.get_mut(&thread) {
+                of.wait = Some(anew);
+            }
+        }
         self.with(thread, |wait, cpus| {
-            let ahead = match wait.timeout {
-                Timeout::Until(clock) => clocks.of(clock),
-                _ => Some(0),
-            };
-            let Some(ahead) = ahead.filter(|_| wait.arms(address)) else {
-                return;
-            };
             wait.advance(now, cpus);
-            let monotonic = |instant: u64| instant.saturating_add_signed(ahead.saturating_neg());
-            let timer = Timer {
-                address,
-                soft: monotonic(soft),
-                hard: monotonic(hard.max(soft)),
-                in_wheel: false,
-            };
             let deadline = match is_relative {
                 // The kernel counts from now, and the program from its call.
                 true => timer.soft.saturating_sub(now - wait.entered),
                 false => timer.soft,
             };
             wait.arm(timer, deadline);
-            is_its_own = true;
         });
-        if is_its_own {
-            self.timers.insert(address, thread);
-        }
+        self.timers.insert(address, thread);
+    }
+
+    /// The timer, on the monotonic clock, if it is that of the thread's wait.
+    fn own_timer(&self, thread: u32, address: u64, soft: u64, hard: u64) -> Option<Timer> {
+        let wait = self.threads.get(&thread)?.wait.as_ref()?;
+        let ahead = match wait.timeout {
+            Timeout::Until(clock) => self.clocks.of(clock)?,
+            _ => 0,
+        };
+        let monotonic = |instant: u64| instant.saturating_add_signed(ahead.saturating_neg());
+        wait.arms(address).then(|| Timer {
+            address,
+            soft: monotonic(soft),
+            hard: monotonic(hard.max(soft)),
+            in_wheel: false,
+        })
     }
 
     fn arm_wheel(&mut self, thread: u32, address: u64, [at, expires, slot]: [u64; 3], now: u64) {
@@ -361,9 +427,9 @@ impl Engine {
     }
 
     /// Waits under way are not counted: parts of them may be missing.
-    fn lose(&mut self, cpu: u32, n: u64, now: u64) {
+    fn lose(&mut self, cpu: u32, n: u64) {
         self.lost = self.lost.saturating_add(n);
-        self.cpus.forget(cpu, now);
+        self.cpus.forget(cpu);
         for thread in self.threads.values_mut() {
             thread.wait = None;
         }

@@ -133,9 +133,14 @@ impl Histogram {
         self.within(0, self.n)
     }
 
-    /// Those about the median: a fifth of them, and the others of their bins.
+    /// Those about the median: of its bin, and of those beside it.
     pub(crate) fn middle(&self) -> Share {
-        self.within(self.n * 2 / 5, self.n - self.n * 2 / 5)
+        let median = self.percentile(500).max(0) as u64;
+        let mut share = Share::default();
+        let at = bin(median, COARSE);
+        let beside = self.coarse.range(at.saturating_sub(1)..=at + 1);
+        beside.for_each(|(_, bin)| share.add(bin));
+        share
     }
 
     /// The latest hundredth, and the others of its bins.

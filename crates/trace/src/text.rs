@@ -116,6 +116,7 @@ pub fn read(text: &str) -> Result<Engine, String> {
         })?;
         engine.feed(&event);
     }
+    engine.close();
     Ok(engine)
 }
 

@@ -6,7 +6,7 @@
 use punctual_record::LateParts;
 
 use crate::behind::Behinds;
-use crate::call::{Call, Timeout};
+use crate::call::{Call, Ended, Timeout};
 use crate::cpus::Cpus;
 
 /// The state of a waiting thread.
@@ -36,6 +36,10 @@ pub(crate) struct Timer {
     pub(crate) in_wheel: bool,
 }
 
+/// A thread that loses its CPU within this time after its call returned did not go on yet: the kernel
+/// preempts threads, and Linux 6.18 and later stops those whose quota is used up, on their way back to the program.
+const ON_ITS_WAY: u64 = 20_000;
+
 /// A wait.
 #[derive(Debug)]
 pub(crate) struct Wait {
@@ -48,7 +52,11 @@ pub(crate) struct Wait {
     pub(crate) expired: bool,
     /// A signal interrupted the call, which may go on.
     pub(crate) is_interrupted: bool,
+    /// When it was called again after that, and its timer before.
+    again: Option<(u64, Timer)>,
     pub(crate) phase: Phase,
+    /// How and when the call returned.
+    pub(crate) returned: Option<(Ended, u64)>,
     /// Time until here is given to parts.
     until: u64,
     pub(crate) parts: LateParts,
@@ -69,7 +77,9 @@ impl Wait {
             timer: None,
             expired: false,
             is_interrupted: false,
+            again: None,
             phase: Phase::Running,
+            returned: None,
             until: entered,
             parts: LateParts::default(),
             behind: Behinds::default(),
@@ -90,14 +100,34 @@ impl Wait {
     /// Whether a timer that the thread arms now is that of this wait. The kernel arms others on its
     /// behalf, and a call that looks for events several times arms its own each time.
     pub(crate) fn arms(&self, address: u64) -> bool {
-        self.phase == Phase::Running && self.timer.is_none_or(|timer| timer.address == address)
+        self.phase == Phase::Running
+            && self.returned.is_none()
+            && self.timer.is_none_or(|timer| timer.address == address)
+    }
+
+    /// Whether this call is the interrupted one, which goes on.
+    pub(crate) fn goes_on(&self, call: Call, timeout: Timeout) -> bool {
+        let is_same = call == self.call && timeout == self.timeout;
+        let is_again =
+            call == Call::RestartSyscall || is_same && matches!(timeout, Timeout::Until(_));
+        self.is_interrupted && is_again
     }
 
     /// The call goes on after a signal, and arms a timer again.
     pub(crate) fn restart(&mut self, now: u64, cpus: &Cpus) -> Option<Timer> {
         self.advance(now, cpus);
         self.is_interrupted = false;
-        self.timer.take()
+        let timer = self.timer.take()?;
+        self.again = Some((now, timer));
+        Some(timer)
+    }
+
+    /// When a new wait began that looked like this one going on: its timer is for another instant.
+    pub(crate) fn ended_before(&self, timer: &Timer) -> Option<u64> {
+        /// How far the clock of the time of day may have been set meanwhile.
+        const SAME: u64 = 100_000;
+        let (at, before) = self.again?;
+        (before.soft.abs_diff(timer.soft) > SAME).then_some(at)
     }
 
     /// Gives the time until now to the part that it belongs to.
@@ -134,6 +164,20 @@ impl Wait {
             }
             (Phase::Asleep, None) => parts.unknown += length,
         }
+    }
+
+    /// Whether the thread, which lost its CPU now and can go on, was still on its way back from the call.
+    pub(crate) fn is_on_its_way(&self, now: u64) -> bool {
+        self.returned.is_none_or(|(_, at)| now - at <= ON_ITS_WAY)
+    }
+
+    /// Events since the last one did not come, as the thread runs.
+    pub(crate) fn miss(&mut self, now: u64) {
+        if let Some(deadline) = self.deadline {
+            self.parts.unknown += now.saturating_sub(deadline.max(self.until));
+        }
+        self.until = self.until.max(now);
+        self.phase = Phase::Running;
     }
 
     /// The timer expired: from now on the thread is on its way.
@@ -190,6 +234,7 @@ mod tests {
         Phase(Phase),
         Switch { thread: u32 },
         Forget,
+        Miss,
     }
 
     fn step() -> impl Strategy<Value = Step> {
@@ -206,6 +251,7 @@ mod tests {
             6 => phase.prop_map(Step::Phase),
             2 => (0..3_u32).prop_map(|thread| Step::Switch { thread }),
             1 => Just(Step::Forget),
+            1 => Just(Step::Miss),
         ]
     }
     proptest! {
@@ -238,6 +284,7 @@ mod tests {
                         cpus.switch(thread % 2, now, thread, Name::new(b"other"), false);
                     }
                     Step::Forget => wait.forget_parts(),
+                    Step::Miss => wait.miss(now),
                 }
             }
             wait.advance(now, &cpus);

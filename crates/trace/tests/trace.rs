@@ -34,6 +34,7 @@ fn rows(events: impl IntoIterator<Item = (u64, u32, What)>) -> Vec<Measurement> 
             what,
         });
     }
+    engine.close();
     engine.rows()
 }
 
@@ -169,17 +170,19 @@ fn an_event_ends_a_wait_without_lateness() {
     );
 }
 
-/// A signal stops the thread: the call returns into the kernel only, and goes on later.
-#[test]
-fn a_stop_is_a_part_of_the_wait_that_goes_on() {
-    let mut events = sleep();
-    let arm_again = What::Arm {
-        timer: 0xbad,
-        soft: 1_001_400,
-        hard: 1_051_400,
+/// The rows of an instant to wait for, 1 ms away, that a stop interrupts, and of what comes then.
+fn stopped(call: Call, timeout: Timeout, result: i64, again: What, soft: u64) -> Vec<Measurement> {
+    let arm = |timer, soft| What::Arm {
+        timer,
+        soft,
+        hard: soft + 50_000,
         is_relative: false,
     };
-    events.extend([
+    rows([
+        (0, 0, switch(Left::Ready, THREAD)),
+        (1_000, THREAD, enter(call, timeout)),
+        (1_400, THREAD, arm(TIMER, 1_001_000)),
+        (2_000, THREAD, switch(Left::Asleep, 9)),
         (
             500_000,
             9,
@@ -190,7 +193,7 @@ fn a_stop_is_a_part_of_the_wait_that_goes_on() {
         ),
         (500_100, 9, READY),
         (500_200, 9, switch(Left::Ready, THREAD)),
-        (500_300, THREAD, What::Exit { result: -516 }),
+        (500_300, THREAD, What::Exit { result }),
         (500_400, THREAD, switch(Left::Stopped, 0)),
         (
             9_000_000,
@@ -202,21 +205,48 @@ fn a_stop_is_a_part_of_the_wait_that_goes_on() {
         ),
         (9_000_100, 0, READY),
         (9_000_200, 0, switch(Left::Ready, THREAD)),
-        (
-            9_000_300,
-            THREAD,
-            enter(Call::RestartSyscall, Timeout::OfFile),
-        ),
-        (9_000_400, THREAD, arm_again),
+        (9_000_300, THREAD, again),
+        (9_000_400, THREAD, arm(0xbad, soft)),
         (9_000_500, THREAD, What::Expire { timer: 0xbad }),
         (9_000_600, THREAD, DONE),
-    ]);
-    let rows = rows(events);
-    let [row] = &rows[..] else { panic!("{rows:?}") };
-    let parts = traced(row).all.parts_ns;
-    assert_eq!(parts.stopped, 9_000_000 - 1_001_000);
-    assert_eq!(parts.sum(), 9_000_600 - 1_001_000);
-    assert_eq!((row.late_ns.n, traced(row).ended_by_signal), (1, 0));
+    ])
+}
+
+/// A signal stops the thread: the call returns into the kernel only, and goes on later.
+#[test]
+fn a_stop_is_a_part_of_the_wait_that_goes_on() {
+    let until = Timeout::Until(Clock::Monotonic);
+    let sleep = Call::ClockNanosleep;
+    for (timeout, result, again) in [
+        (
+            Timeout::Relative,
+            -516,
+            enter(Call::RestartSyscall, Timeout::OfFile),
+        ),
+        (until, -514, enter(sleep, until)),
+    ] {
+        let rows = stopped(sleep, timeout, result, again, 1_001_000);
+        let [row] = &rows[..] else { panic!("{rows:?}") };
+        let parts = traced(row).all.parts_ns;
+        assert_eq!(parts.stopped, 9_000_000 - 1_001_000);
+        assert_eq!(parts.sum(), 9_000_600 - 1_001_000);
+        assert_eq!((row.late_ns.n, traced(row).ended_by_signal), (1, 0));
+    }
+}
+
+#[test]
+fn a_wait_for_another_instant_after_a_signal_is_another_wait() {
+    let until = Timeout::Until(Clock::Monotonic);
+    let sleep = Call::ClockNanosleep;
+    let rows = stopped(sleep, until, -514, enter(sleep, until), 9_000_450);
+    let by_signal: u64 = rows.iter().map(|row| traced(row).ended_by_signal).sum();
+    let late: Vec<i64> = rows.iter().map(|row| row.late_ns.max).collect();
+    assert_eq!((by_signal, late.iter().sum::<i64>()), (1, 150));
+    // So is another call, after a handler ran.
+    let poll = enter(Call::Poll, Timeout::Length(1_000_000));
+    let rows = stopped(sleep, until, -514, poll, 10_000_300);
+    let by_signal: u64 = rows.iter().map(|row| traced(row).ended_by_signal).sum();
+    assert_eq!(by_signal, 1);
 }
 
 #[test]
@@ -294,6 +324,50 @@ fn what_was_not_seen_is_unknown() {
     assert_eq!((parts.unknown, parts.sum()), (106_000, 106_000));
 }
 
+/// Linux 6.18 stops a thread whose quota is used up on its way back to its program.
+#[test]
+fn a_thread_that_loses_its_cpu_on_its_way_back_is_late_until_it_goes_on() {
+    let back = |after: u64| {
+        let mut events = sleep();
+        let stopped = 1_107_000 + after;
+        events.extend([
+            (1_057_000, 9, EXPIRE),
+            (1_058_000, 9, WAKING),
+            (1_059_000, 9, READY),
+            (1_100_000, 9, switch(Left::Ready, THREAD)),
+            (1_107_000, THREAD, DONE),
+            (stopped, THREAD, switch(Left::Ready, 0)),
+            (stopped + 80_000_000, 0, switch(Left::Ready, THREAD)),
+        ]);
+        rows(events)
+    };
+    let at_once = back(2_000);
+    let parts = traced(&at_once[0]).all.parts_ns;
+    assert_eq!((parts.held, parts.return_), (80_000_000, 9_000));
+    assert_eq!(at_once[0].late_ns.max, 80_000_000 + 108_000);
+    // It ran its program first.
+    let later = back(2_000_000);
+    assert_eq!(later[0].late_ns.max, 106_000);
+}
+
+/// Some systems hide the events of some threads.
+#[test]
+fn time_in_which_events_did_not_come_is_unknown() {
+    let mut events = sleep();
+    events.extend([
+        (1_057_000, 9, EXPIRE),
+        (1_058_000, 9, WAKING),
+        (1_059_000, 9, READY),
+        (1_070_000, 9, switch(Left::Ready, 75)),
+        // It ran 75, and nothing of that came.
+        (1_107_000, THREAD, DONE),
+    ]);
+    let rows = rows(events);
+    let parts = traced(&rows[0]).all.parts_ns;
+    assert_eq!((parts.unknown, parts.wake_up), (48_000, 2_000));
+    assert_eq!(parts.sum(), 106_000);
+}
+
 #[test]
 fn waits_during_lost_events_are_not_counted() {
     let mut events = sleep();
@@ -311,6 +385,7 @@ fn waits_during_lost_events_are_not_counted() {
             what,
         });
     }
+    engine.close();
     assert_eq!((engine.rows().len(), engine.lost()), (0, 12));
 }
 
@@ -464,6 +539,7 @@ proptest! {
     fn any_events_make_waits_whose_parts_sum(events in events()) {
         let mut engine = Engine::new(TICK);
         events.iter().for_each(|event| engine.feed(event));
+        engine.close();
         for row in engine.rows() {
             let of = traced(&row);
             prop_assert_eq!(of.all.n, row.late_ns.n);

@@ -32,6 +32,9 @@ pub enum Scope {
     All,
 }
 
+/// An event is in its buffer at most so long after its time, unless its CPU stood still: nanoseconds.
+const LATEST: u64 = 10_000_000;
+
 /// An open source of events.
 #[derive(Debug)]
 pub struct Perf {
@@ -129,7 +132,11 @@ impl Perf {
         for (cpu, record) in records {
             self.decode(cpu, &record);
         }
-        let until = if last { u64::MAX } else { now };
+        let until = if last {
+            u64::MAX
+        } else {
+            now.saturating_sub(LATEST)
+        };
         self.merge.take(until, |event| take(&event));
     }
 

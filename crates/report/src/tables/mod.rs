@@ -15,6 +15,7 @@ mod log;
 mod measure;
 mod scenario;
 pub mod table;
+pub(crate) mod trace;
 
 pub(crate) use bench::{decades, frames, interval, learned, naps, pace, regimes, robustness};
 pub use cells::{Cells, Section};

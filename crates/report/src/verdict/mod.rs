@@ -14,6 +14,7 @@ mod log;
 mod measure;
 mod regimes;
 mod scenario;
+pub(crate) mod trace;
 
 pub use compare::comparison_verdict;
 
@@ -129,8 +130,9 @@ fn asked(command: &str) -> String {
 
 /// By the first rule that knows what a run of waits was for.
 pub(crate) fn of_waits(run: &Run) -> Option<Verdict> {
-    let rules: [Rule; 10] = [
+    let rules: [Rule; 11] = [
         emulated::verdict,
+        trace::verdict,
         identity::verdict,
         computer::doctor,
         bench::verdict,

@@ -1,0 +1,211 @@
+//! Traces programs of this computer.
+
+use std::fs::File;
+use std::io::{BufWriter, ErrorKind, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, anyhow};
+use punctual_lab::host::Stop;
+use punctual_os::cgroups::CpuGroups;
+use punctual_os::perf::{Perf, Scope};
+use punctual_os::{Tick, clock};
+use punctual_record::TraceFacts;
+use punctual_trace::{Engine, Event, text};
+
+use super::program::Program;
+use super::{TraceArgs, deliver, facts, run_of};
+use crate::console::give_away_stdout;
+use crate::session::Outputs;
+use crate::{finish, session, stop};
+
+/// The exit codes of programs that do not run, as `timeout` and `nice` have them.
+const REFUSED: u8 = 125;
+const CANNOT_RUN: u8 = 126;
+const NOT_FOUND: u8 = 127;
+
+/// How often events are read, in milliseconds, where no ring buffer is half full before. Each time wakes this process.
+const READ_MS: u16 = 100;
+
+pub(super) fn run(args: &TraceArgs) -> ExitCode {
+    let has_program = !args.command.is_empty();
+    if has_program {
+        // Standard output is the program's.
+        give_away_stdout();
+    }
+    match traced(args) {
+        Ok(code) => code,
+        Err((code, why)) if has_program => {
+            let _ = finish(Err(why));
+            ExitCode::from(code)
+        }
+        Err((_, why)) => finish(Err(why)),
+    }
+}
+
+/// Why nothing was traced, with the exit code that it has where a program was to be started.
+type Failure = (u8, anyhow::Error);
+
+fn refused(why: impl Into<anyhow::Error>) -> Failure {
+    (REFUSED, why.into())
+}
+
+fn traced(args: &TraceArgs) -> Result<ExitCode, Failure> {
+    let outputs = Outputs::new(&args.output).map_err(refused)?;
+    let scope = scope(args).map_err(refused)?;
+    // Reading them takes milliseconds, so not during the trace.
+    let machine = session::host_facts();
+    let stop = stop::on_ctrl_c().map_err(refused)?;
+    let perf = Perf::open(scope).map_err(|why| refused(not_permitted(why)))?;
+    let mut trace = Trace::new(perf, args.events.as_deref()).map_err(refused)?;
+    let started_at = session::now();
+    let mut program = match args.command.is_empty() {
+        true => None,
+        false => Some(Program::start(&args.command).map_err(|why| not_started(args, &why))?),
+    };
+    let pid = program.as_ref().map(Program::pid).or(args.pid);
+    let groups = pid.map_or_else(CpuGroups::of_this_process, CpuGroups::of_process);
+    let throttled_before = groups.throttled();
+
+    let over = args
+        .length
+        .map_or(Tick::NEVER, |length| clock::now() + length);
+    let is_over = trace.follow(program.as_mut(), args.pid, over, &stop);
+    let throttled = groups.throttled();
+    let status = program
+        .as_mut()
+        .and_then(|program| program.end(|| trace.read(false)));
+    trace.read(true);
+    trace.engine.close();
+    stop.end();
+
+    let (exit_code, signal) = status.map_or((None, None), |status| {
+        use std::os::unix::process::ExitStatusExt as _;
+        (status.code(), status.signal())
+    });
+    let facts = TraceFacts {
+        source: "perf".to_owned(),
+        throttled_ns: throttled_before
+            .zip(throttled)
+            .map(|(before, after)| after.time_ns.saturating_sub(before.time_ns)),
+        exit_code,
+        signal,
+        ..facts(&trace.engine)
+    };
+    let mut run = run_of(&trace.engine, facts);
+    run.started_at = Some(started_at);
+    run.machine = machine;
+    run.interrupted = args.length.is_some() && !is_over;
+    trace.finish().map_err(refused)?;
+    deliver(outputs, &args.output, &run).map_err(refused)?;
+    Ok(match program.zip(status) {
+        Some((program, status)) => ExitCode::from(program.code(status)),
+        None => ExitCode::SUCCESS,
+    })
+}
+
+fn scope(args: &TraceArgs) -> Result<Scope> {
+    Ok(match args.pid {
+        Some(pid) if !Path::new(&format!("/proc/{pid}")).exists() => {
+            return Err(anyhow!("there is no process {pid}"));
+        }
+        Some(pid) => Scope::Process(pid),
+        None if args.all => Scope::All,
+        None => Scope::Children,
+    })
+}
+
+/// What is missing, and what grants it.
+fn not_permitted(why: punctual_os::Error) -> anyhow::Error {
+    match why.is_permission() {
+        true => anyhow!("{why}; run it as root: sudo punctual trace ..."),
+        false => anyhow!("{why}"),
+    }
+}
+
+fn not_started(args: &TraceArgs, why: &std::io::Error) -> Failure {
+    let name = args.command[0].to_string_lossy();
+    match why.kind() {
+        ErrorKind::NotFound => (NOT_FOUND, anyhow!("there is no program `{name}`")),
+        _ => (CANNOT_RUN, anyhow!("cannot run `{name}`: {why}")),
+    }
+}
+
+/// A trace under way.
+struct Trace {
+    perf: Perf,
+    engine: Engine,
+    events: Option<BufWriter<File>>,
+    /// The first failure to write them.
+    failed: Option<std::io::Error>,
+}
+
+impl Trace {
+    fn new(perf: Perf, events: Option<&Path>) -> Result<Self> {
+        let create = |file: &Path| {
+            let mut events = BufWriter::new(File::create(file)?);
+            events.write_all(text::head(perf.tick_ns()).as_bytes())?;
+            Ok::<_, std::io::Error>(events)
+        };
+        let events = events
+            .map(|file| create(file).with_context(|| format!("cannot write `{}`", file.display())));
+        Ok(Self {
+            engine: Engine::new(perf.tick_ns()),
+            events: events.transpose()?,
+            failed: None,
+            perf,
+        })
+    }
+
+    /// Reads events until the program or process ends, the time is over, or an end is wanted. Returns
+    /// whether the time or the program is over.
+    fn follow(
+        &mut self,
+        mut program: Option<&mut Program>,
+        process: Option<u32>,
+        over: Tick,
+        stop: &Stop,
+    ) -> bool {
+        loop {
+            self.read(false);
+            let has_ended = match (&mut program, process) {
+                (Some(program), _) => program.status().is_some(),
+                (None, Some(pid)) => !Path::new(&format!("/proc/{pid}")).exists(),
+                (None, None) => false,
+            };
+            if has_ended || clock::now() >= over {
+                return true;
+            }
+            if stop.is_requested() {
+                return false;
+            }
+        }
+    }
+
+    /// Waits for events, and takes them.
+    fn read(&mut self, last: bool) {
+        if !last {
+            self.perf.wait(READ_MS);
+        }
+        let (engine, events, failed) = (&mut self.engine, &mut self.events, &mut self.failed);
+        self.perf.read(last, |event: &Event| {
+            engine.feed(event);
+            if let Some(file) = events
+                && let Err(why) = file.write_all(text::line(event).as_bytes())
+            {
+                failed.get_or_insert(why);
+                *events = None;
+            }
+        });
+    }
+
+    /// Writes the last events.
+    fn finish(self) -> Result<()> {
+        let flushed = self.events.map(|mut events| events.flush()).transpose();
+        match self.failed {
+            Some(why) => Err(why),
+            None => flushed.map(|_| ()),
+        }
+        .context("cannot write the events")
+    }
+}

@@ -1,0 +1,162 @@
+//! `punctual trace`.
+
+#[cfg(target_os = "linux")]
+mod follow;
+#[cfg(target_os = "linux")]
+mod program;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, anyhow, bail};
+use clap::Args;
+use punctual_core::Nanos;
+use punctual_record::{Measurement, Run, TraceFacts};
+use punctual_report::Report;
+use punctual_trace::Engine;
+
+use crate::options::Output;
+use crate::session::{self, Outputs};
+use crate::values::length;
+use crate::{Done, files, finish, print};
+
+/// Runs the command. The exit code of a program that it starts is its own.
+pub(crate) fn run(args: &TraceArgs) -> ExitCode {
+    if args.from.is_some() {
+        return finish(of_file(args));
+    }
+    #[cfg(target_os = "linux")]
+    return follow::run(args);
+    #[cfg(not(target_os = "linux"))]
+    return finish(Err(anyhow!(
+        "tracing needs Linux; `--from FILE` reads events from there"
+    )));
+}
+
+/// Reads events of another time.
+fn of_file(args: &TraceArgs) -> Result<Done> {
+    let file = args.from.as_ref().ok_or_else(|| anyhow!("no file"))?;
+    if args.events.is_some() || args.length.is_some() {
+        bail!("--events and --for have no meaning with --from: leave them out");
+    }
+    let outputs = Outputs::new(&args.output)?;
+    let text = files::text(file, files::LONGEST)?;
+    let name = files::name(file);
+    let engine = punctual_trace::text::read(&text).map_err(|why| anyhow!("{name}: {why}"))?;
+    let facts = TraceFacts {
+        source: "file".to_owned(),
+        ..facts(&engine)
+    };
+    let run = run_of(&engine, facts);
+    outputs.deliver(&run, &args.output.of(&run))
+}
+
+/// The facts that the engine knows.
+fn facts(engine: &Engine) -> TraceFacts {
+    TraceFacts {
+        elapsed_ns: engine.elapsed_ns(),
+        events: engine.events(),
+        lost_events: engine.lost(),
+        unseen: UNSEEN.map(str::to_owned).to_vec(),
+        tick_ns: engine.tick_ns(),
+        waits_not_noted: engine.not_noted(),
+        wake_ups: engine.wake_ups(),
+        ..TraceFacts::default()
+    }
+}
+
+/// What these events do not show.
+const UNSEEN: [&str; 2] = [
+    "Waits of 32-bit programs, of read(2) and of io_uring are not in it.",
+    "Where the length is behind a pointer and the kernel counts it as an instant (ppoll, select, futex), lateness counts \
+     from the arming of the timer: the time before, usually less than 1 us, is not seen.",
+];
+
+/// A Run of these waits.
+fn run_of(engine: &Engine, facts: TraceFacts) -> Run {
+    let mut run: Run = Run {
+        results: engine.rows(),
+        ..session::run()
+    };
+    run.beside.traced = Some(facts);
+    run
+}
+
+/// The beginning of its help.
+pub(crate) const ABOUT: &str = "\
+Say how late the timed waits of other programs end, and why. Linux; needs root, or a system that lets you trace.
+
+The kernel tells each wait: what was asked for and with which slack, when its timer expired, when the thread was woken, \
+when it got a CPU, and when the call returned. The parts of a lateness sum to it; a part that the events do not show is \
+unknown. Waits that an event ended are counted apart. Nothing is left on in the kernel afterwards, even after kill -9.";
+
+/// And ends with.
+pub(crate) const AFTER: &str = "\
+Parts of a lateness:
+  slack      how late the kernel may let the timer be, as far as it used that
+  ticks      rounding of the timer wheel, which timeouts of sockets use
+  interrupt  the timer's interrupt came late
+  wake-up    from the timer until the thread was ready and its idle CPU ran it
+  CPU        the thread was ready, and others had its CPU
+  held       the thread was ready for long and its CPU idle, as under a quota
+  stopped    a signal (SIGSTOP, Ctrl-Z) or a debugger stopped the thread
+  blocked    the call waited for something else
+  return     the thread ran until the call returned
+  call       from the call until its timer was armed
+
+COMMAND runs until it ends, or until --for is over: then it gets SIGTERM, and SIGKILL half a second later. Its output is its own; the \
+answer comes on standard error. --pid and --all end with Ctrl-C, or --for.
+
+Exit codes: with COMMAND its own, 128 and the number of the signal that ended it, 0 after --for, 125 it was not started, \
+126 cannot run it, 127 there is no such program. Else 0 done, 2 could not run.
+
+Examples:
+  sudo punctual trace -- ./render
+  sudo punctual trace --for 20s --json run.json -- ./render --fast
+  sudo punctual trace --pid 1234 --for 10s --full
+  sudo punctual trace --all --for 10s
+  sudo punctual trace --for 5s --events events.txt -- ./render
+  punctual trace --from events.txt";
+
+#[derive(Debug, Args)]
+pub(crate) struct TraceArgs {
+    /// How long to trace, such as 20s [default: until the program ends, or Ctrl-C]
+    #[arg(long = "for", value_name = "LENGTH", allow_hyphen_values = true, value_parser = length)]
+    length: Option<Nanos>,
+
+    /// Trace the threads of a running process
+    #[arg(long, value_name = "N", conflicts_with_all = ["all", "from", "command"])]
+    pid: Option<u32>,
+
+    /// Trace all threads of this computer
+    #[arg(long, conflicts_with_all = ["from", "command"])]
+    all: bool,
+
+    /// Read events that --events wrote, on any system
+    #[arg(long, value_name = "FILE", conflicts_with = "command")]
+    from: Option<PathBuf>,
+
+    /// Write the events to a file, as text
+    #[arg(long, value_name = "FILE")]
+    events: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: Output,
+
+    /// The program to start, and what it takes
+    #[arg(
+        value_name = "COMMAND",
+        required_unless_present_any = ["pid", "all", "from"],
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    command: Vec<OsString>,
+}
+
+/// Writes and prints a Run. Only a refused table is an error after it was printed.
+fn deliver(outputs: Outputs<'_>, output: &Output, run: &Run) -> Result<()> {
+    outputs.write(run)?;
+    print(&output.of(run))?;
+    output.refuse_unknown_tables(|| Measurement::sections(run))
+}

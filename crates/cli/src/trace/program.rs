@@ -1,0 +1,74 @@
+//! The traced program, from its start to its end.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// The time that a program has to end after SIGTERM, and after SIGKILL. Both pass within the second that
+/// this command has after a SIGTERM of its own.
+const GRACE: Duration = Duration::from_millis(500);
+const DEATH: Duration = Duration::from_millis(200);
+
+/// A program that was started.
+pub(super) struct Program {
+    child: Child,
+    /// Whether this command ended it.
+    is_ended_here: bool,
+}
+
+impl Program {
+    /// Starts it, on the thread that has the events open.
+    pub(super) fn start(command: &[OsString]) -> io::Result<Self> {
+        let (name, rest) = command
+            .split_first()
+            .ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+        Ok(Self {
+            child: Command::new(name).args(rest).spawn()?,
+            is_ended_here: false,
+        })
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How it ended, if it has.
+    pub(super) fn status(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// Ends it, unless it has ended. `meanwhile` is called while it takes its time.
+    pub(super) fn end(&mut self, mut meanwhile: impl FnMut()) -> Option<ExitStatus> {
+        for (signal, time) in [(Signal::TERM, GRACE), (Signal::KILL, DEATH)] {
+            if let Some(status) = self.status() {
+                return Some(status);
+            }
+            self.is_ended_here = true;
+            if let Some(pid) = Pid::from_raw(self.child.id() as i32) {
+                // It may have ended, but is not collected yet: the number is still its own.
+                let _ = kill_process(pid, signal);
+            }
+            let over = Instant::now() + time;
+            while Instant::now() < over {
+                if let Some(status) = self.status() {
+                    return Some(status);
+                }
+                meanwhile();
+            }
+        }
+        self.status()
+    }
+
+    /// The exit code for how it ended.
+    pub(super) fn code(&self, status: ExitStatus) -> u8 {
+        let signal = status.signal().map(|signal| 128 + signal);
+        match self.is_ended_here {
+            true => 0,
+            false => status.code().or(signal).map_or(1, |code| code as u8),
+        }
+    }
+}

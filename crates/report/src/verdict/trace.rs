@@ -1,0 +1,518 @@
+//! Why the waits of other programs end late, as the events of the kernel show it.
+
+use punctual_record::{
+    Behind, LateCause, LateParts, LateShare, Run, TraceFacts, Traced, TracedTimeout,
+};
+
+use super::Verdict;
+use crate::select::{self, Row};
+use crate::tables::trace::{PARTS, table};
+use crate::{prose, units};
+
+/// Waits are told of in sentences for so many threads.
+const THREADS: usize = 2;
+
+/// Fewer waits are no rhythm, and have no percentiles that say much.
+const FEW: u64 = 20;
+
+pub(super) fn verdict(run: &Run) -> Option<Verdict> {
+    let facts = run.beside.traced.as_ref()?;
+    let rows = select::of_run::<Traced>(run);
+    let timed: Vec<_> = rows
+        .iter()
+        .copied()
+        .filter(|row| row.late_ns.n > 0 || row.missed > 0)
+        .collect();
+    let mut sentences = Vec::new();
+    let mut told: Vec<Row<'_, Traced>> = Vec::new();
+    for row in &timed {
+        let is_new = |row: &Row<'_, Traced>| told.iter().all(|of| of.of.tid != row.of.tid);
+        if told.len() < THREADS && is_new(row) {
+            told.push(*row);
+        }
+    }
+    if let Some(first) = told.first() {
+        sentences.push(of_thread(*first, facts));
+        sentences.extend(parts(*first));
+        sentences.extend(latest(*first));
+        sentences.extend(help(*first, facts));
+        sentences.extend(adds_up(*first, facts));
+        sentences.extend(longer_than_asked(*first));
+        sentences.extend(whole_milliseconds(*first));
+    }
+    sentences.extend(told.iter().skip(1).map(|row| of_thread(*row, facts)));
+    sentences.extend(rows.iter().find_map(|row| spins(*row)));
+    if timed.is_empty() {
+        let events: u64 = rows.iter().map(|row| row.of.ended_by_event).sum();
+        sentences.push(format!(
+            "No wait ended because its time was over; events ended {}.",
+            prose::counted(events, "wait"),
+        ));
+    }
+    sentences.extend(lost(facts));
+    let next = "Next: --full has each thread, call and length, and who wakes up how often.";
+    Some(Verdict::new(sentences, next).told(
+        table("", &timed),
+        "Parts: means of the waits about the median. `-`: none, or too few waits.",
+    ))
+}
+
+/// The length of a class of waits, in words.
+pub(crate) fn length(of: &Traced) -> Option<String> {
+    let asked = of.asked_ns?;
+    let varies = asked.max as f64 > asked.mean * 1.1 || (asked.min as f64) < asked.mean * 0.9;
+    let about = prose::when(varies, || "about ".to_owned());
+    Some(format!("{about}{}", units::duration(asked.mean)))
+}
+
+/// How a class of waits states its end.
+pub(crate) const fn kind(timeout: TracedTimeout) -> &'static str {
+    match timeout {
+        TracedTimeout::Relative => "relative",
+        TracedTimeout::Absolute => "absolute",
+        TracedTimeout::Ticks => "in ticks",
+        TracedTimeout::None => "no timeout",
+    }
+}
+
+fn of_thread(row: Row<'_, Traced>, facts: &TraceFacts) -> String {
+    let late = &row.late_ns;
+    let how = match (late.p50, late.p99) {
+        (Some(p50), Some(p99)) => format!(
+            "{} late at p50, {} at p99",
+            units::duration(p50),
+            units::duration(p99)
+        ),
+        (Some(p50), None) => format!(
+            "{} late at p50, {} at most",
+            units::duration(p50),
+            units::duration(late.max)
+        ),
+        _ if late.n == 0 => format!(
+            "{} had passed before",
+            prose::counted(row.missed, "deadline")
+        ),
+        _ => format!(
+            "{} late at most, in {}",
+            units::duration(late.max),
+            prose::counted(late.n, "wait")
+        ),
+    };
+    let per_s = (late.n + row.missed) as f64 * 1e9 / facts.elapsed_ns.max(1) as f64;
+    let length = length(row.of).map_or_else(String::new, |length| format!(" for {length}"));
+    format!(
+        "Thread {} waits {} times a second{length} ({}, {}): {how}.",
+        row.of.thread,
+        units::per_second(per_s),
+        row.of.call,
+        kind(row.of.timeout),
+    )
+}
+
+/// The parts of the lateness of usual waits, as far as each is a twentieth of it.
+fn parts(row: Row<'_, Traced>) -> Option<String> {
+    let middle = &row.of.middle;
+    let n = middle.n.max(1);
+    let total = middle.parts_ns.sum();
+    if row.late_ns.p50.is_none() || total == 0 {
+        return None;
+    }
+    let mut parts: Vec<_> = PARTS
+        .iter()
+        .zip(middle.parts_ns.each())
+        .filter(|(_, ns)| *ns >= total / 20)
+        .collect();
+    parts.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+    let parts = parts
+        .iter()
+        .map(|(part, ns)| format!("{} {}", units::duration(*ns / n), part.in_words));
+    Some(format!(
+        "Of the {} about the median, {}.",
+        units::duration(total / n),
+        prose::list(parts)
+    ))
+}
+
+/// What made the latest waits late, where one part makes half of it.
+fn latest(row: Row<'_, Traced>) -> Option<String> {
+    let latest = &row.of.latest;
+    if row.of.all.n < FEW || latest.n * 5 > row.of.all.n {
+        return None;
+    }
+    let total = latest.parts_ns.sum();
+    let (part, ns) = PARTS
+        .iter()
+        .zip(latest.parts_ns.each())
+        .max_by_key(|(_, ns)| *ns)?;
+    if ns < total / 2 || total == 0 {
+        return None;
+    }
+    let share = |ns: u64| format!("{:.0} %", ns as f64 / total as f64 * 100.0);
+    let waits = format!(
+        "Of the latest {} %",
+        units::plain(latest.n as f64 / row.of.all.n as f64 * 100.0)
+    );
+    Some(match behind(latest).filter(|_| part.is_cpu) {
+        Some(behind) => format!(
+            "{waits}, {} of the lateness passed behind {}.",
+            share(behind.ns),
+            named(behind)
+        ),
+        None => format!("{waits}, {} of the lateness {}.", share(ns), part.was),
+    })
+}
+
+fn behind(share: &LateShare) -> Option<&Behind> {
+    share.behind.first()
+}
+
+fn named(behind: &Behind) -> String {
+    let class = prose::when(behind.is_real_time, || "the real-time thread ".to_owned());
+    format!("{class}{} on CPU {}", behind.thread, behind.on_cpu)
+}
+
+/// What would help most; nothing if waits are as late as usual and their slack is short.
+fn help(row: Row<'_, Traced>, facts: &TraceFacts) -> Option<String> {
+    let of = row.of;
+    let middle = &of.middle;
+    let by_slack = middle.parts_ns.slack;
+    Some(match of.cause(facts) {
+        Some(LateCause::Busy) => {
+            let who = behind(&of.all).map_or_else(|| "other threads".to_owned(), named);
+            format!("The CPU was busy with {who}: another CPU or a higher priority would help most.")
+        }
+        Some(LateCause::RealTime) => {
+            let who = behind(&of.all).map_or_else(|| "a real-time thread".to_owned(), named);
+            format!("It runs only after {who}: another CPU, or a higher real-time priority, would help most.")
+        }
+        Some(LateCause::Quota) => {
+            format!(
+                "The quota of its control group (cpu.max) stopped its threads for {} in {}: a larger quota would help most.",
+                units::duration(facts.throttled_ns.unwrap_or(0)),
+                units::duration(facts.elapsed_ns),
+            )
+        }
+        Some(LateCause::Held) => {
+            "The thread was ready while its CPU was idle, and no quota shows: its virtual machine or control group held it.".to_owned()
+        }
+        Some(LateCause::Stopped) => {
+            "A signal such as SIGSTOP, Ctrl-Z or a debugger stopped the thread.".to_owned()
+        }
+        Some(LateCause::Wheel) => {
+            let tick = facts.tick_ns.map_or_else(
+                || "whole ticks".to_owned(),
+                |ns| format!("ticks of {}", units::nominal(ns)),
+            );
+            format!("Its timeout counts in {tick} of the timer wheel: a poll with a timeout before the call ends on time.")
+        }
+        Some(LateCause::Interrupt) => {
+            "The interrupts of its timers came late, as in a virtual machine or with interrupts off: punctual doctor says more.".to_owned()
+        }
+        Some(LateCause::WakeUp) => {
+            "Waking the thread took long, as from deep idle states of the CPU: punctual doctor says more.".to_owned()
+        }
+        Some(LateCause::Blocked) => {
+            "After its timer the call waited for something else, as for a lock or memory.".to_owned()
+        }
+        Some(LateCause::Slack) | None if middle.n > 0 && slack_matters(&middle.parts_ns, middle.n) => {
+            let left = (middle.parts_ns.sum() - by_slack) / middle.n;
+            format!(
+                "Less timer slack would help most: about {} late. Try it: punctual exec --slack 1ns -- COMMAND",
+                units::duration(left)
+            )
+        }
+        Some(LateCause::Slack) | None => return None,
+    })
+}
+
+/// Whether less slack would save 20 us and three tenths of the usual lateness.
+fn slack_matters(parts: &LateParts, n: u64) -> bool {
+    parts.slack >= n * 20_000 && parts.slack * 10 >= parts.sum() * 3
+}
+
+/// Sleeps that begin when the work before them ends.
+fn adds_up(row: Row<'_, Traced>, facts: &TraceFacts) -> Option<String> {
+    let loses = row.of.late_total_ns as f64 / facts.elapsed_ns.max(1) as f64 * 3600.0;
+    if !row.of.lateness_adds_up || row.late_ns.n < FEW || loses < 1.0 {
+        return None;
+    }
+    let time = match loses {
+        s if s < 120.0 => format!("{s:.0} s"),
+        s => format!("{:.0} min", s / 60.0),
+    };
+    Some(format!(
+        "Each wait begins when the work before it ends, so lateness adds up: the loop loses {time} an hour. Absolute deadlines would not."
+    ))
+}
+
+/// Waits that take longer to end than they ask for.
+fn longer_than_asked(row: Row<'_, Traced>) -> Option<String> {
+    let asked = row.of.asked_ns?.mean;
+    let late = row.late_ns.p50? as f64;
+    let is_short =
+        late > asked && row.late_ns.n >= FEW && row.of.timeout != TracedTimeout::Absolute;
+    is_short.then(|| {
+        format!(
+            "A wait of {} ends {} late: it is shorter than its overshoot.",
+            units::duration(asked),
+            units::duration(late)
+        )
+    })
+}
+
+/// Timeouts that can only be whole milliseconds.
+fn whole_milliseconds(row: Row<'_, Traced>) -> Option<String> {
+    let asked = row.of.asked_ns?;
+    let finer = match row.of.call.as_str() {
+        "poll" => "ppoll",
+        "epoll_wait" | "epoll_pwait" => "epoll_pwait2",
+        _ => return None,
+    };
+    let is_short = row.late_ns.n >= FEW && asked.max <= 10_000_000;
+    is_short.then(|| {
+        format!(
+            "{} takes whole milliseconds, so its timeouts are rounded; {finer} takes nanoseconds.",
+            row.of.call
+        )
+    })
+}
+
+/// Calls that return at once, again and again.
+fn spins(row: Row<'_, Traced>) -> Option<String> {
+    const OFTEN: f64 = 1_000.0;
+    let ended = row.late_ns.n + row.missed + row.of.ended_by_event + row.of.polled;
+    let share = row.of.polled as f64 / ended.max(1) as f64;
+    (row.of.polled >= FEW && row.of.per_s * share >= OFTEN).then(|| {
+        format!(
+            "Thread {} calls {} {} times a second with a timeout of zero: it polls instead of waiting.",
+            row.of.thread,
+            row.of.call,
+            units::per_second(row.of.per_s * share)
+        )
+    })
+}
+
+/// Events that are missing.
+fn lost(facts: &TraceFacts) -> Option<String> {
+    (facts.lost_events > 0).then(|| {
+        format!(
+            "{} were lost, and the waits meanwhile are not counted.",
+            prose::counted(facts.lost_events, "event")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_record::{Experiment, Late, Measurement, TracedLengths};
+
+    fn facts() -> TraceFacts {
+        TraceFacts {
+            elapsed_ns: 10_000_000_000,
+            tick_ns: Some(4_000_000),
+            ..TraceFacts::default()
+        }
+    }
+
+    /// 1000 waits of 5 ms with these parts each, of which the latest ten have those of `latest`.
+    fn waits(each: LateParts, latest: LateParts) -> Traced {
+        let times = |parts: LateParts, n: u64| {
+            let mut share = LateShare {
+                n,
+                parts_ns: parts,
+                behind: vec![],
+            };
+            share
+                .parts_ns
+                .each_mut()
+                .into_iter()
+                .for_each(|ns| *ns *= n);
+            share
+        };
+        let mut all = times(each, 990);
+        all.n = 1000;
+        all.parts_ns.add(&times(latest, 10).parts_ns);
+        Traced {
+            thread: "render".to_owned(),
+            tid: 7,
+            call: "clock_nanosleep".to_owned(),
+            timeout: TracedTimeout::Relative,
+            asked_ns: Some(TracedLengths {
+                min: 5_000_000,
+                mean: 5e6,
+                max: 5_000_000,
+            }),
+            late_total_ns: all.parts_ns.sum(),
+            per_s: 100.0,
+            all,
+            middle: times(each, 200),
+            latest: times(latest, 10),
+            ..Traced::default()
+        }
+    }
+
+    const USUAL: LateParts = LateParts {
+        before: 0,
+        slack: 50_000,
+        wheel: 0,
+        interrupt: 5_000,
+        wake_up: 5_000,
+        cpu: 0,
+        held: 0,
+        stopped: 0,
+        blocked: 0,
+        return_: 2_000,
+        unknown: 0,
+    };
+
+    fn row_of(of: Traced) -> Measurement {
+        let late = Late {
+            n: of.all.n,
+            p50: Some((of.middle.parts_ns.sum() / of.middle.n.max(1)) as i64),
+            p99: Some(900_000),
+            max: 1_000_000,
+            ..Late::default()
+        };
+        Measurement {
+            late_ns: late,
+            ..Measurement::of(Experiment::Trace(Box::new(of)), "render (7)")
+        }
+    }
+
+    fn said(of: Traced, facts: &TraceFacts) -> String {
+        let mut run = Run::of([row_of(of)]);
+        run.beside.traced = Some(facts.clone());
+        verdict(&run).unwrap().sentences.join(" ")
+    }
+
+    #[test]
+    fn usual_waits_are_split_and_slack_helps() {
+        let text = said(waits(USUAL, USUAL), &facts());
+        assert!(text.contains("Thread render waits 100 times a second for 5.00 ms (clock_nanosleep, relative): 62.0 us late at p50, 900 us at p99."), "{text}");
+        assert!(text.contains("Of the 62.0 us about the median, 50.0 us timer slack, 5.00 us the interrupt, 5.00 us waking up."), "{text}");
+        assert!(
+            text.contains("Less timer slack would help most: about 12.0 us late."),
+            "{text}"
+        );
+        let short = LateParts { slack: 1, ..USUAL };
+        let text = said(waits(short, short), &facts());
+        assert!(!text.contains("would help"), "{text}");
+    }
+
+    #[test]
+    fn each_cause_has_its_advice_and_usual_waits_have_none() {
+        let of = |change: fn(&mut LateParts)| {
+            let mut each = LateParts { slack: 1, ..USUAL };
+            change(&mut each);
+            said(waits(each, each), &facts())
+        };
+        for (change, says) in [
+            (
+                (|parts| parts.cpu = 900_000) as fn(&mut LateParts),
+                "The CPU was busy with other threads",
+            ),
+            (|parts| parts.stopped = 900_000, "SIGSTOP"),
+            (|parts| parts.wheel = 3_000_000, "ticks of 4 ms"),
+            (
+                |parts| parts.interrupt = 900_000,
+                "interrupts of its timers came late",
+            ),
+            (|parts| parts.wake_up = 900_000, "deep idle states"),
+            (|parts| parts.blocked = 900_000, "waited for something else"),
+            (|parts| parts.held = 900_000, "no quota shows"),
+        ] {
+            let text = of(change);
+            assert!(text.contains(says), "{text}");
+            assert!(!of(|_| ()).contains(says), "{says}");
+        }
+    }
+
+    #[test]
+    fn a_quota_is_named_where_it_held_the_group() {
+        let held = LateParts {
+            held: 900_000,
+            ..USUAL
+        };
+        let quota = TraceFacts {
+            throttled_ns: Some(2_000_000_000),
+            ..facts()
+        };
+        let text = said(waits(held, held), &quota);
+        assert!(text.contains("cpu.max"), "{text}");
+    }
+
+    #[test]
+    fn the_latest_are_told_with_the_thread_that_had_the_cpu() {
+        let latest = LateParts {
+            cpu: 600_000,
+            ..USUAL
+        };
+        let mut of = waits(USUAL, latest);
+        of.latest.behind = vec![Behind {
+            thread: "cargo".to_owned(),
+            on_cpu: 1,
+            is_real_time: false,
+            ns: 5_000_000,
+        }];
+        let text = said(of.clone(), &facts());
+        assert!(
+            text.contains("Of the latest 1 %, 76 % of the lateness passed behind cargo on CPU 1."),
+            "{text}"
+        );
+        // No part makes half.
+        of.latest.parts_ns = LateParts {
+            cpu: 3,
+            slack: 3,
+            interrupt: 3,
+            ..LateParts::default()
+        };
+        assert!(!said(of, &facts()).contains("Of the latest"));
+    }
+
+    #[test]
+    fn lateness_that_adds_up_is_told_by_the_hour() {
+        let mut of = waits(USUAL, USUAL);
+        assert!(!said(of.clone(), &facts()).contains("adds up"));
+        of.lateness_adds_up = true;
+        let text = said(of, &facts());
+        assert!(text.contains("the loop loses 22 s an hour"), "{text}");
+    }
+
+    #[test]
+    fn short_waits_whole_milliseconds_and_polls_are_told() {
+        let mut of = waits(USUAL, USUAL);
+        let text = said(of.clone(), &facts());
+        assert!(!text.contains("overshoot") && !text.contains("whole milliseconds"));
+        of.asked_ns = Some(TracedLengths {
+            min: 20_000,
+            mean: 2e4,
+            max: 20_000,
+        });
+        assert!(said(of.clone(), &facts()).contains("A wait of 20.0 us ends 62.0 us late"));
+        of.call = "epoll_wait".to_owned();
+        assert!(said(of.clone(), &facts()).contains("epoll_pwait2 takes nanoseconds"));
+        assert!(!said(of.clone(), &facts()).contains("polls instead of waiting"));
+        (of.polled, of.per_s) = (50_000, 5_100.0);
+        assert!(said(of, &facts()).contains("times a second with a timeout of zero"));
+    }
+
+    #[test]
+    fn lost_events_are_said_and_events_alone_too() {
+        let lost = TraceFacts {
+            lost_events: 1,
+            ..facts()
+        };
+        assert!(
+            said(waits(USUAL, USUAL), &lost).contains("1 event were lost")
+                || said(waits(USUAL, USUAL), &lost).contains("lost")
+        );
+        assert!(!said(waits(USUAL, USUAL), &facts()).contains("lost"));
+        let none = Traced {
+            ended_by_event: 3,
+            ..Traced::default()
+        };
+        let text = said(none, &facts());
+        assert!(text.contains("events ended 3 waits"), "{text}");
+    }
+}
