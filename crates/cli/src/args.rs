@@ -144,12 +144,13 @@ pub(crate) fn parse() -> Result<Command, ExitCode> {
         .and_then(|matches| Cli::from_arg_matches(&matches))
         .map(|cli| cli.command)
         .map_err(|error| {
-            // That of a program that `emulate` or `exec --accurate` starts can be anything below.
+            // That of a program that `emulate`, `exec --accurate` or `trace` starts can be anything below.
             let mut words = std::env::args_os().skip(1);
             let of_program = match words.next() {
                 Some(name) if name == "exec" => words
                     .take_while(|word| word != "--")
                     .any(|word| word == "--accurate"),
+                Some(name) if name == "trace" => words.any(|word| word == "--"),
                 name => name.is_some_and(|name| name == "emulate"),
             };
             match answer(&error) {

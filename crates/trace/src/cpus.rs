@@ -136,7 +136,10 @@ impl Cpus {
                 cpu,
                 is_real_time: turn.is_real_time,
             };
-            behind.note(occupant, ns);
+            // The name of a thread that ran before the first event is not known.
+            if !turn.name.is_empty() {
+                behind.note(occupant, ns);
+            }
         }
         match idle > LONGEST_WAKE_UP {
             true => parts.held += idle,

@@ -13,7 +13,7 @@ use punctual_os::{Tick, clock};
 use punctual_record::TraceFacts;
 use punctual_trace::{Engine, Event, text};
 
-use super::program::Program;
+use super::program::{Program, code};
 use super::{TraceArgs, deliver, facts, run_of};
 use crate::console::give_away_stdout;
 use crate::session::Outputs;
@@ -72,9 +72,8 @@ fn traced(args: &TraceArgs) -> Result<ExitCode, Failure> {
         .map_or(Tick::NEVER, |length| clock::now() + length);
     let is_over = trace.follow(program.as_mut(), args.pid, over, &stop);
     let throttled = groups.throttled();
-    let status = program
-        .as_mut()
-        .and_then(|program| program.end(|| trace.read(false)));
+    let by_itself = program.as_mut().and_then(Program::status);
+    let status = by_itself.or_else(|| program.as_mut()?.end(|| trace.read(false)));
     trace.read(true);
     trace.engine.close();
     stop.end();
@@ -98,10 +97,9 @@ fn traced(args: &TraceArgs) -> Result<ExitCode, Failure> {
     run.interrupted = args.length.is_some() && !is_over;
     trace.finish().map_err(refused)?;
     deliver(outputs, &args.output, &run).map_err(refused)?;
-    Ok(match program.zip(status) {
-        Some((program, status)) => ExitCode::from(program.code(status)),
-        None => ExitCode::SUCCESS,
-    })
+    // At the end of --for it was ended here.
+    let ended = if is_over { by_itself } else { status };
+    Ok(ended.map_or(ExitCode::SUCCESS, |status| ExitCode::from(code(status))))
 }
 
 fn scope(args: &TraceArgs) -> Result<Scope> {

@@ -16,8 +16,6 @@ const DEATH: Duration = Duration::from_millis(200);
 /// A program that was started.
 pub(super) struct Program {
     child: Child,
-    /// Whether this command ended it.
-    is_ended_here: bool,
 }
 
 impl Program {
@@ -28,7 +26,6 @@ impl Program {
             .ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
         Ok(Self {
             child: Command::new(name).args(rest).spawn()?,
-            is_ended_here: false,
         })
     }
 
@@ -47,7 +44,6 @@ impl Program {
             if let Some(status) = self.status() {
                 return Some(status);
             }
-            self.is_ended_here = true;
             if let Some(pid) = Pid::from_raw(self.child.id() as i32) {
                 // It may have ended, but is not collected yet: the number is still its own.
                 let _ = kill_process(pid, signal);
@@ -62,13 +58,10 @@ impl Program {
         }
         self.status()
     }
+}
 
-    /// The exit code for how it ended.
-    pub(super) fn code(&self, status: ExitStatus) -> u8 {
-        let signal = status.signal().map(|signal| 128 + signal);
-        match self.is_ended_here {
-            true => 0,
-            false => status.code().or(signal).map_or(1, |code| code as u8),
-        }
-    }
+/// The exit code for how a program ended.
+pub(super) fn code(status: ExitStatus) -> u8 {
+    let signal = status.signal().map(|signal| 128 + signal);
+    status.code().or(signal).map_or(1, |code| code as u8)
 }

@@ -65,9 +65,6 @@ pub(crate) fn table<'r>(title: &str, rows: &'r [Row<'r, Traced>]) -> Table<'r, R
     let percentile = |ns: Option<i64>| Cell::or(ns.map(units::duration), Why::FEW_SAMPLES);
     let mut table = Table::new(title, rows)
         .column("thread", |row: &Row<'_, Traced>| row.m.subject.clone())
-        .column("call", |row| {
-            format!("{}, {}", row.of.call, kind(row.of.timeout))
-        })
         .column("asked", |row| length(row.of))
         .column("n", |row| row.late_ns.n)
         .column("p50", move |row| percentile(row.late_ns.p50))
@@ -76,12 +73,13 @@ pub(crate) fn table<'r>(title: &str, rows: &'r [Row<'r, Traced>]) -> Table<'r, R
             (row.late_ns.n > 0).then(|| units::duration(row.late_ns.max))
         });
     for (at, part) in PARTS.iter().enumerate() {
-        let mean = move |row: &Row<'_, Traced>| {
-            let middle = &row.of.middle;
-            let ns = middle.parts_ns.each()[at];
-            (ns > 0).then(|| units::duration(ns / middle.n.max(1)))
+        let of = move |row: &Row<'_, Traced>| row.of.middle.parts_ns.each()[at];
+        let mean = move |row: &Row<'_, Traced>| match of(row) {
+            0 => "0".to_owned(),
+            ns => units::duration(ns / row.of.middle.n.max(1)),
         };
-        table = table.column(part.head, mean).if_known();
+        let is_any = rows.iter().any(|row| of(row) > 0);
+        table = table.column(part.head, mean).only_if(is_any);
     }
     table
 }

@@ -44,16 +44,19 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     sentences.extend(rows.iter().find_map(|row| spins(*row)));
     if timed.is_empty() {
         let events: u64 = rows.iter().map(|row| row.of.ended_by_event).sum();
-        sentences.push(format!(
-            "No wait ended because its time was over; events ended {}.",
-            prose::counted(events, "wait"),
-        ));
+        sentences.push(match events {
+            0 => "No wait ended meanwhile.".to_owned(),
+            n => format!(
+                "No wait ended because its time was over; events ended {}.",
+                prose::counted(n, "wait"),
+            ),
+        });
     }
     sentences.extend(lost(facts));
     let next = "Next: --full has each thread, call and length, and who wakes up how often.";
     Some(Verdict::new(sentences, next).told(
         table("", &timed),
-        "Parts: means of the waits about the median. `-`: none, or too few waits.",
+        "From slack on: parts of the lateness, means of the waits about the median.",
     ))
 }
 
@@ -123,9 +126,10 @@ fn parts(row: Row<'_, Traced>) -> Option<String> {
         .filter(|(_, ns)| *ns >= total / 20)
         .collect();
     parts.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
-    let parts = parts
-        .iter()
-        .map(|(part, ns)| format!("{} {}", units::duration(*ns / n), part.in_words));
+    let parts = parts.iter().enumerate().map(|(at, (part, ns))| {
+        let are = prose::when(at == 0, || "are ".to_owned());
+        format!("{} {are}{}", units::duration(*ns / n), part.in_words)
+    });
     Some(format!(
         "Of the {} about the median, {}.",
         units::duration(total / n),
@@ -296,8 +300,8 @@ fn spins(row: Row<'_, Traced>) -> Option<String> {
 fn lost(facts: &TraceFacts) -> Option<String> {
     (facts.lost_events > 0).then(|| {
         format!(
-            "{} were lost, and the waits meanwhile are not counted.",
-            prose::counted(facts.lost_events, "event")
+            "Lost events: {}. The waits meanwhile are not counted.",
+            facts.lost_events
         )
     })
 }
@@ -390,7 +394,7 @@ mod tests {
     fn usual_waits_are_split_and_slack_helps() {
         let text = said(waits(USUAL, USUAL), &facts());
         assert!(text.contains("Thread render waits 100 times a second for 5.00 ms (clock_nanosleep, relative): 62.0 us late at p50, 900 us at p99."), "{text}");
-        assert!(text.contains("Of the 62.0 us about the median, 50.0 us timer slack, 5.00 us the interrupt, 5.00 us waking up."), "{text}");
+        assert!(text.contains("Of the 62.0 us about the median, 50.0 us are timer slack, 5.00 us the interrupt, 5.00 us waking up."), "{text}");
         assert!(
             text.contains("Less timer slack would help most: about 12.0 us late."),
             "{text}"
@@ -503,11 +507,8 @@ mod tests {
             lost_events: 1,
             ..facts()
         };
-        assert!(
-            said(waits(USUAL, USUAL), &lost).contains("1 event were lost")
-                || said(waits(USUAL, USUAL), &lost).contains("lost")
-        );
-        assert!(!said(waits(USUAL, USUAL), &facts()).contains("lost"));
+        assert!(said(waits(USUAL, USUAL), &lost).contains("Lost events: 1."));
+        assert!(!said(waits(USUAL, USUAL), &facts()).contains("Lost"));
         let none = Traced {
             ended_by_event: 3,
             ..Traced::default()
