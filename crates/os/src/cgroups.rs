@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// The groups that this process is in, from its own to the topmost that can be
 /// seen, as far as they can limit CPU time.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuGroups(Vec<(&'static Version, PathBuf)>);
 
 impl CpuGroups {

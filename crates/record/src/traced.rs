@@ -38,6 +38,9 @@ pub struct Traced {
     pub polled: u64,
     /// How many ended in time, but their deadline is not known.
     pub deadline_unknown: u64,
+    /// The cause of most of their lateness, if they are later than usual and the events show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<LateCause>,
     /// How late all of them were together.
     pub late_total_ns: u64,
     /// The parts of that.
@@ -49,7 +52,9 @@ pub struct Traced {
 }
 
 /// What made waits late.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum LateCause {
     /// The timer slack.
     Slack,
@@ -78,10 +83,9 @@ pub enum LateCause {
 const USUAL_NS: u64 = 150_000;
 
 impl Traced {
-    /// The cause of at least half of the lateness of all these waits, if they are later than usual and the
-    /// events show it. A quota is the cause if it held threads for a twentieth of the time, and for half of what
+    /// Finds the [cause](Self::cause): of at least half of the lateness. A quota is the cause if it held threads for a twentieth of the time, and for half of what
     /// these waits were kept from a CPU.
-    pub fn cause(&self, facts: &TraceFacts) -> Option<LateCause> {
+    pub fn find_cause(&self, facts: &TraceFacts) -> Option<LateCause> {
         let total = self.all.parts_ns.sum();
         let parts = &self.all.parts_ns;
         let kept = parts.cpu + parts.held;
@@ -354,17 +358,20 @@ mod tests {
             ..LateParts::default()
         };
         // 65 us late each.
-        assert_eq!(waits(100, usual).cause(&FACTS), None);
+        assert_eq!(waits(100, usual).find_cause(&FACTS), None);
         let slack = LateParts {
             slack: 200_000_000,
             ..usual
         };
-        assert_eq!(waits(100, slack).cause(&FACTS), Some(LateCause::Slack));
+        assert_eq!(waits(100, slack).find_cause(&FACTS), Some(LateCause::Slack));
         let stopped = LateParts {
             stopped: 1_000_000_000,
             ..usual
         };
-        assert_eq!(waits(100, stopped).cause(&FACTS), Some(LateCause::Stopped));
+        assert_eq!(
+            waits(100, stopped).find_cause(&FACTS),
+            Some(LateCause::Stopped)
+        );
         // Neither makes half.
         let several = LateParts {
             slack: 100_000_000,
@@ -372,13 +379,13 @@ mod tests {
             held: 100_000_000,
             ..usual
         };
-        assert_eq!(waits(100, several).cause(&FACTS), None);
+        assert_eq!(waits(100, several).find_cause(&FACTS), None);
         let unknown = LateParts {
             unknown: 900_000_000,
             ..usual
         };
-        assert_eq!(waits(100, unknown).cause(&FACTS), None);
-        assert_eq!(Traced::default().cause(&FACTS), None);
+        assert_eq!(waits(100, unknown).find_cause(&FACTS), None);
+        assert_eq!(Traced::default().find_cause(&FACTS), None);
     }
 
     #[test]
@@ -392,7 +399,7 @@ mod tests {
                 throttled_ns: Some(throttled_ns),
                 ..FACTS
             };
-            waits(100, parts).cause(&facts)
+            waits(100, parts).find_cause(&facts)
         };
         assert_eq!(by(900_000_000), Some(LateCause::Quota));
         assert_eq!(by(90_000_000), Some(LateCause::Busy));
@@ -406,13 +413,13 @@ mod tests {
             ..LateParts::default()
         };
         let mut busy = waits(100, parts);
-        assert_eq!(busy.cause(&FACTS), Some(LateCause::Busy));
+        assert_eq!(busy.find_cause(&FACTS), Some(LateCause::Busy));
         busy.all.behind = vec![Behind {
             thread: "rt".to_owned(),
             on_cpu: 0,
             is_real_time: true,
             ns: 90_000_000,
         }];
-        assert_eq!(busy.cause(&FACTS), Some(LateCause::RealTime));
+        assert_eq!(busy.find_cause(&FACTS), Some(LateCause::RealTime));
     }
 }

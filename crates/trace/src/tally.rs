@@ -175,6 +175,7 @@ impl Tally {
             ended_by_signal: self.by_signal,
             polled: self.polled,
             deadline_unknown: self.deadline_unknown,
+            cause: None,
             late_total_ns: self.late.total_ns(),
             all: share(self.late.all()),
             middle: share(self.late.middle()),

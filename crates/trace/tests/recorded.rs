@@ -42,7 +42,7 @@ fn each_cause_is_named_and_none_where_there_is_none() {
         let (rows, facts) = recorded(name);
         let of = traced(&rows[0]);
         assert!((29..=40).contains(&of.all.n), "{name}: {of:?}");
-        assert_eq!(of.cause(&facts), cause, "{name}: {of:?}");
+        assert_eq!(of.find_cause(&facts), cause, "{name}: {of:?}");
         for row in &rows {
             let late = row.late_ns.mean * row.late_ns.n as f64;
             let parts = traced(row).all.parts_ns.sum() as f64;

@@ -64,14 +64,11 @@ fn traced(args: &TraceArgs) -> Result<ExitCode, Failure> {
         false => Some(Program::start(&args.command).map_err(|why| not_started(args, &why))?),
     };
     let pid = program.as_ref().map(Program::pid).or(args.pid);
-    let groups = pid.map_or_else(CpuGroups::of_this_process, CpuGroups::of_process);
-    let throttled_before = groups.throttled();
-
+    trace.throttle.of = pid;
     let over = args
         .length
         .map_or(Tick::NEVER, |length| clock::now() + length);
     let is_over = trace.follow(program.as_mut(), args.pid, over, &stop);
-    let throttled = groups.throttled();
     let by_itself = program.as_mut().and_then(Program::status);
     let status = by_itself.or_else(|| program.as_mut()?.end(|| trace.read(false)));
     trace.read(true);
@@ -84,9 +81,7 @@ fn traced(args: &TraceArgs) -> Result<ExitCode, Failure> {
     });
     let facts = TraceFacts {
         source: "perf".to_owned(),
-        throttled_ns: throttled_before
-            .zip(throttled)
-            .map(|(before, after)| after.time_ns.saturating_sub(before.time_ns)),
+        throttled_ns: trace.throttle.sum_ns,
         exit_code,
         signal,
         ..facts(&trace.engine)
@@ -136,6 +131,36 @@ struct Trace {
     events: Option<BufWriter<File>>,
     /// The first failure to write them.
     failed: Option<std::io::Error>,
+    throttle: Throttle,
+}
+
+/// For how long quotas stopped the control groups of a process, which may move from one to another.
+#[derive(Default)]
+struct Throttle {
+    /// The process.
+    of: Option<u32>,
+    groups: CpuGroups,
+    last_ns: Option<u64>,
+    sum_ns: Option<u64>,
+}
+
+impl Throttle {
+    /// Reads the counters. Takes about 0.1 ms.
+    fn read(&mut self) {
+        let Some(pid) = self.of else { return };
+        let groups = CpuGroups::of_process(pid);
+        let now = groups.throttled().map(|throttled| throttled.time_ns);
+        // Of a process that has ended there is nothing to read.
+        if now.is_none() {
+            return;
+        }
+        let is_same = std::mem::replace(&mut self.groups, groups) == self.groups;
+        let before = std::mem::replace(&mut self.last_ns, now).filter(|_| is_same);
+        let more = before
+            .zip(now)
+            .map(|(before, now)| now.saturating_sub(before));
+        self.sum_ns = Some(self.sum_ns.unwrap_or(0) + more.unwrap_or(0));
+    }
 }
 
 impl Trace {
@@ -151,6 +176,7 @@ impl Trace {
             engine: Engine::new(perf.tick_ns()),
             events: events.transpose()?,
             failed: None,
+            throttle: Throttle::default(),
             perf,
         })
     }
@@ -166,6 +192,7 @@ impl Trace {
     ) -> bool {
         loop {
             self.read(false);
+            self.throttle.read();
             let has_ended = match (&mut program, process) {
                 (Some(program), _) => program.status().is_some(),
                 (None, Some(pid)) => !Path::new(&format!("/proc/{pid}")).exists(),

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use punctual_core::Nanos;
-use punctual_record::{Measurement, Run, TraceFacts};
+use punctual_record::{Experiment, Measurement, Run, TraceFacts};
 use punctual_report::Report;
 use punctual_trace::Engine;
 
@@ -48,7 +48,8 @@ fn of_file(args: &TraceArgs) -> Result<Done> {
         source: "file".to_owned(),
         ..facts(&engine)
     };
-    let run = run_of(&engine, facts);
+    let mut run = run_of(&engine, facts);
+    run.machine.name = "recorded events".to_owned();
     outputs.deliver(&run, &args.output.of(&run))
 }
 
@@ -79,6 +80,11 @@ fn run_of(engine: &Engine, facts: TraceFacts) -> Run {
         results: engine.rows(),
         ..session::run()
     };
+    for row in &mut run.results {
+        if let Experiment::Trace(of) = &mut row.experiment {
+            of.cause = of.find_cause(&facts);
+        }
+    }
     run.beside.traced = Some(facts);
     run
 }

@@ -27,6 +27,7 @@ mod schema;
 mod settings;
 mod simulate;
 mod sweep;
+mod trace;
 mod watch;
 mod zero_advise;
 mod zero_probe;

@@ -180,7 +180,7 @@ fn help(row: Row<'_, Traced>, facts: &TraceFacts) -> Option<String> {
     let of = row.of;
     let middle = &of.middle;
     let by_slack = middle.parts_ns.slack;
-    Some(match of.cause(facts) {
+    Some(match of.cause {
         Some(LateCause::Busy) => {
             let who = behind(&of.all).map_or_else(|| "other threads".to_owned(), named);
             format!("The CPU was busy with {who}: another CPU or a higher priority would help most.")
@@ -384,7 +384,8 @@ mod tests {
         }
     }
 
-    fn said(of: Traced, facts: &TraceFacts) -> String {
+    fn said(mut of: Traced, facts: &TraceFacts) -> String {
+        of.cause = of.find_cause(facts);
         let mut run = Run::of([row_of(of)]);
         run.beside.traced = Some(facts.clone());
         verdict(&run).unwrap().sentences.join(" ")

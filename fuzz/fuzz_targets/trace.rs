@@ -1,0 +1,29 @@
+//! A file that says anything at all is refused in one line, or its events make waits whose parts sum to
+//! their lateness, in a Run that can be written and shown.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use punctual_record::{Experiment, Run, TraceFacts};
+use punctual_trace::text;
+
+fuzz_target!(|file: &str| match text::read(file) {
+    Ok(engine) => {
+        let mut run: Run = Run::of(engine.rows());
+        for row in &run.results {
+            let Experiment::Trace(of) = &row.experiment else {
+                panic!("a trace has waits only");
+            };
+            assert_eq!(of.late_total_ns, of.all.parts_ns.sum());
+        }
+        run.beside.traced = Some(TraceFacts {
+            elapsed_ns: engine.elapsed_ns(),
+            wake_ups: engine.wake_ups(),
+            ..TraceFacts::default()
+        });
+        let again: Run = Run::from_json(&run.to_json()).expect("a Run reads back");
+        let _ = punctual_report::text(&again);
+        let _ = punctual_report::verdict(&again);
+    }
+    Err(why) => assert!(!why.contains('\n'), "{why}"),
+});
