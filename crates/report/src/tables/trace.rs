@@ -84,8 +84,12 @@ pub(crate) fn table<'r>(title: &str, rows: &'r [Row<'r, Traced>]) -> Table<'r, R
     table
 }
 
-/// All tables of a trace.
+/// All tables of a trace. Of thousands of threads, calls and lengths those that were late for the longest time in all are
+/// shown; the Run has the others.
 pub(crate) fn trace(rows: &[Row<'_, Traced>]) -> Vec<Section> {
+    const MOST: usize = 200;
+    let more = rows.len().saturating_sub(MOST);
+    let rows = &rows[..rows.len().min(MOST)];
     let percentile = |ns: Option<i64>| Cell::or(ns.map(units::duration), Why::FEW_SAMPLES);
     let counts = Table::new("Waits by thread, call and length", rows)
         .column("thread", |row: &Row<'_, Traced>| row.m.subject.clone())
@@ -112,6 +116,10 @@ pub(crate) fn trace(rows: &[Row<'_, Traced>]) -> Vec<Section> {
         .copied()
         .filter(|row| row.late_ns.n > 0)
         .collect();
+    let counts = match more {
+        0 => counts,
+        more => counts.caption(format!("{more} more are in the Run that --json writes.")),
+    };
     let mut sections = vec![counts.section()];
     if !timed.is_empty() {
         let parts = table("Parts of the lateness", &timed);

@@ -12,6 +12,9 @@ use crate::{prose, units};
 /// Waits are told of in sentences for so many threads.
 const THREADS: usize = 2;
 
+/// More rows of a table have no room on a screen.
+const ROWS: usize = 20;
+
 /// Fewer waits are no rhythm, and have no percentiles that say much.
 const FEW: u64 = 20;
 
@@ -55,7 +58,7 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     sentences.extend(lost(facts));
     let next = "Next: --full has each thread, call and length, and who wakes up how often.";
     Some(Verdict::new(sentences, next).told(
-        table("", &timed),
+        table("", &timed[..timed.len().min(ROWS)]),
         "From slack on: parts of the lateness, means of the waits about the median.",
     ))
 }
