@@ -1,5 +1,5 @@
-//! A file that says anything at all is refused in one line, or its events make waits whose parts sum to
-//! their lateness, in a Run that can be written and shown.
+//! A file that says anything at all is refused in one line, or is read as a Run that can be written and
+//! shown. The parts of its waits sum to their lateness.
 
 #![no_main]
 

@@ -54,7 +54,7 @@ fn a_sleep_is_entered_armed_and_left_by_a_child_only() {
                 .any(|what| matches!(what, What::Exit { result: 0 }))
         );
     }
-    // Those of this process are not among them.
+    // Calls of this process are not among them.
     let own = std::process::id();
     let is_own =
         |event: &Event| matches!(event.what, What::Enter { process, .. } if process == own);

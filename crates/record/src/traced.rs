@@ -51,7 +51,7 @@ pub struct Traced {
     pub latest: LateShare,
 }
 
-/// What made waits late.
+/// The cause of late waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -83,8 +83,8 @@ pub enum LateCause {
 const USUAL_NS: u64 = 150_000;
 
 impl Traced {
-    /// Finds the [cause](Self::cause): of at least half of the lateness. A quota is the cause if it held threads for a twentieth of the time, and for half of what
-    /// these waits were kept from a CPU.
+    /// Finds the [cause](Self::cause): of at least half of the lateness. A quota is the cause if it
+    /// held threads for a twentieth of the time. That must be half of the time without a CPU in these waits.
     pub fn find_cause(&self, facts: &TraceFacts) -> Option<LateCause> {
         let total = self.all.parts_ns.sum();
         let parts = &self.all.parts_ns;

@@ -2,7 +2,7 @@
 
 use crate::event::Name;
 
-/// So many of them are told apart for a wait, and for a bin.
+/// The number of threads that are told apart for a wait, and for a bin.
 const MOST: usize = 8;
 
 /// A thread on a CPU.
@@ -13,7 +13,7 @@ pub(crate) struct Occupant {
     pub(crate) is_real_time: bool,
 }
 
-/// Who had the CPU, and for how long; of more than [`MOST`] those that had it for short are not named.
+/// The threads that had the CPU, and for how long; of more than [`MOST`] those that had it for short are not named.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Behinds(Vec<(Occupant, u64)>);
 

@@ -34,7 +34,7 @@ pub enum Call {
     RestartSyscall,
 }
 
-/// What the arguments of a call say of its timeout.
+/// The timeout of a call, as far as its arguments tell it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timeout {
     /// It waits for an event, for ever.

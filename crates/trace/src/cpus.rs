@@ -7,7 +7,7 @@ use punctual_record::LateParts;
 use crate::behind::{Behinds, Occupant};
 use crate::event::Name;
 
-/// So many turns of a CPU are remembered. A thread that waited through more of them waited for a
+/// The number of turns of a CPU that are remembered. A thread that waited through more of them waited for a
 /// CPU all the same, but not all whom it waited for are named.
 const TURNS: usize = 256;
 
@@ -25,7 +25,7 @@ pub(crate) struct Cpus(HashMap<u32, Cpu>);
 
 #[derive(Debug, Default)]
 struct Cpu {
-    /// What it runs, and since when; `None` before its first switch.
+    /// The running thread, and since when; `None` before its first switch.
     now: Option<Turn>,
     turns: VecDeque<(Turn, u64)>,
     /// When its last event was.

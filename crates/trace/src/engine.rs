@@ -18,8 +18,8 @@ const MOST_NAMES: usize = 1_024;
 
 /// Makes waits of events, in constant memory.
 ///
-/// Events must come in the order of time. Those of calls must be of the traced threads only; the
-/// others are of the whole computer.
+/// Events must come in the order of time. Events of calls must be of the traced threads only;
+/// the others are of the whole computer.
 #[derive(Debug, Default)]
 pub struct Engine {
     tick_ns: Option<u64>,

@@ -13,11 +13,11 @@ pub struct Event {
     pub cpu: u32,
     /// The thread that this CPU ran; 0 is the idle thread.
     pub thread: u32,
-    /// What happened.
+    /// The kind of the event.
     pub what: What,
 }
 
-/// What happened.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// The thread began a call that may wait.
@@ -26,7 +26,7 @@ pub enum What {
         process: u32,
         /// The call.
         call: Call,
-        /// What its arguments say of its timeout.
+        /// Its timeout, as far as its arguments tell it.
         timeout: Timeout,
     },
     /// The call ended.
@@ -98,7 +98,7 @@ pub enum What {
     Clocks(Offsets),
     /// The thread ended.
     End,
-    /// So many events of this CPU were lost before this one.
+    /// Events of this CPU were lost before this one.
     Lost {
         /// How many.
         n: u64,

@@ -133,7 +133,7 @@ impl Histogram {
         self.within(0, self.n)
     }
 
-    /// Those about the median: of its bin, and of those beside it.
+    /// The waits about the median: of its bin, and of the two bins beside it.
     pub(crate) fn middle(&self) -> Share {
         let median = self.percentile(500).max(0) as u64;
         let mut share = Share::default();

@@ -1,9 +1,9 @@
 //! Events of a kernel as waits of threads, with the parts of the lateness of each.
 //!
 //! A source reads [`Event`]s, of the calls of the traced threads and of the timers and the scheduler
-//! of the whole computer. [`Merge`] puts those of several CPUs in the order of time, and an
-//! [`Engine`] makes waits of them: the call, its deadline, the slack of its timer, when that expired,
-//! when the thread was woken, when it got a CPU and when the call returned. It gives each nanosecond
+//! of the whole computer. [`Merge`] puts the events of several CPUs in the order of time.
+//! An [`Engine`] makes waits of them: the call, its deadline and the slack of its timer. It notes when the timer
+//! expired, the thread was woken and got a CPU, and the call returned. It gives each nanosecond
 //! after the deadline to one [part](punctual_record::LateParts), so that the parts of a lateness sum
 //! to it. A part that the events do not show is *unknown*.
 //!

@@ -4,8 +4,8 @@ use crate::event::Event;
 
 /// Events that were read from the buffers of several CPUs, each in its own order.
 ///
-/// All events before an instant are there once each buffer was read after it, so its user reads the
-/// clock, then all buffers, and then takes what is older than that.
+/// All events before an instant are there once each buffer was read after it. Its user therefore reads the
+/// clock, then all buffers, and then takes the events that are older.
 #[derive(Debug, Default)]
 pub struct Merge {
     waiting: Vec<Event>,

@@ -1,4 +1,4 @@
-//! What many waits have in common: one tally for each thread, call and length.
+//! Statistics of waits: one tally for each thread, call and class of lengths.
 
 use punctual_record::experiment::Experiment;
 use punctual_record::{LateShare, Measurement, Traced, TracedLengths, TracedTimeout, WakeUps};
@@ -11,7 +11,7 @@ use crate::wait::Wait;
 /// 10 ms, lie well inside of one.
 const FIRST_NS: u64 = 700;
 
-/// What the waits of a tally have in common.
+/// The common properties of the waits of a tally.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Class {
     pub(crate) process: u32,

@@ -1,7 +1,7 @@
 //! A wait under way, and the parts of its lateness.
 //!
-//! Time after the deadline is given to one part at a time, from one event to the next, so that the
-//! parts sum to the lateness.
+//! From one event to the next, the time after the deadline is given to one part. The parts
+//! therefore sum to the lateness.
 
 use punctual_record::LateParts;
 
@@ -36,8 +36,8 @@ pub(crate) struct Timer {
     pub(crate) in_wheel: bool,
 }
 
-/// A thread that loses its CPU within this time after its call returned did not go on yet: the kernel
-/// preempts threads, and Linux 6.18 and later stops those whose quota is used up, on their way back to the program.
+/// A thread that loses its CPU within this time after its call returned is still on its way back to the
+/// program. The kernel preempts threads there. Linux 6.18 and later also stops threads whose quota is used up.
 const ON_ITS_WAY: u64 = 20_000;
 
 /// A wait.
@@ -226,7 +226,7 @@ mod tests {
     use crate::event::Name;
     use proptest::prelude::*;
 
-    /// What may happen to a wait.
+    /// An event of a wait.
     #[derive(Clone, Copy, Debug)]
     enum Step {
         Arm { until: u32, slack: u32 },

@@ -1,5 +1,5 @@
-//! Events that `punctual trace --events` wrote on a virtual machine with two CPUs and Linux 6.18, where
-//! a Python program slept for 5 ms again and again, or received from a socket with a timeout of 10 ms.
+//! Events that `punctual trace --events` wrote on a virtual machine with two CPUs and Linux 6.18.
+//! A Python program slept for 5 ms again and again, or received from a socket with a timeout of 10 ms.
 //! Each file has 30 waits or a few more, and of other threads only what happened on their CPU.
 
 use std::fs;

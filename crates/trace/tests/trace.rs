@@ -242,7 +242,7 @@ fn a_wait_for_another_instant_after_a_signal_is_another_wait() {
     let by_signal: u64 = rows.iter().map(|row| traced(row).ended_by_signal).sum();
     let late: Vec<i64> = rows.iter().map(|row| row.late_ns.max).collect();
     assert_eq!((by_signal, late.iter().sum::<i64>()), (1, 150));
-    // So is another call, after a handler ran.
+    // Another call after a handler is another wait, too.
     let poll = enter(Call::Poll, Timeout::Length(1_000_000));
     let rows = stopped(sleep, until, -514, poll, 10_000_300);
     let by_signal: u64 = rows.iter().map(|row| traced(row).ended_by_signal).sum();
@@ -534,7 +534,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 }
 
 proptest! {
-    /// Whatever the events are, the parts of all waits sum to their lateness.
+    /// The parts of all waits sum to their lateness, for any events.
     #[test]
     fn any_events_make_waits_whose_parts_sum(events in events()) {
         let mut engine = Engine::new(TICK);

@@ -108,7 +108,7 @@ fn scope(args: &TraceArgs) -> Result<Scope> {
     })
 }
 
-/// What is missing, and what grants it.
+/// The error that says which permission is missing, and how to get it.
 fn not_permitted(why: punctual_os::Error) -> anyhow::Error {
     match why.is_permission() {
         true => anyhow!("{why}; run it as root: sudo punctual trace ..."),

@@ -67,7 +67,7 @@ fn facts(engine: &Engine) -> TraceFacts {
     }
 }
 
-/// What these events do not show.
+/// The facts that these events do not show.
 const UNSEEN: [&str; 2] = [
     "Waits of 32-bit programs, of read(2) and of io_uring are not in it.",
     "Where the length is behind a pointer and the kernel counts it as an instant (ppoll, select, futex), lateness counts \

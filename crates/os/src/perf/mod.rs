@@ -23,12 +23,11 @@ use tracepoint::{Context, Tracepoint};
 /// The threads whose system calls are traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Those of the programs that the calling thread starts from now on, and of those that they
-    /// start.
+    /// Threads of the programs that the calling thread starts from now on, and of their children.
     Children,
-    /// Those of the process with this number.
+    /// Threads of the process with this number.
     Process(u32),
-    /// All but those of this process.
+    /// All threads, except those of this process.
     All,
 }
 

@@ -20,7 +20,7 @@ pub(super) enum Record {
         process: u32,
         raw: Vec<u8>,
     },
-    /// So many events were lost.
+    /// A number of events were lost.
     Lost { time: u64, n: u64 },
 }
 

@@ -8,7 +8,7 @@ use punctual_trace::{Call, Left, Name, Timeout, What};
 use super::tracefs::TraceFs;
 use crate::Error;
 
-/// What events are read with.
+/// Facts of the system that events are read with.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Context {
     pub(super) tick_ns: Option<u64>,

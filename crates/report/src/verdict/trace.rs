@@ -140,7 +140,7 @@ fn parts(row: Row<'_, Traced>) -> Option<String> {
     ))
 }
 
-/// What made the latest waits late, where one part makes half of it.
+/// The part that makes half of the lateness of the latest waits, if one does.
 fn latest(row: Row<'_, Traced>) -> Option<String> {
     let latest = &row.of.latest;
     if row.of.all.n < FEW || latest.n * 5 > row.of.all.n {
@@ -178,7 +178,7 @@ fn named(behind: &Behind) -> String {
     format!("{class}{} on CPU {}", behind.thread, behind.on_cpu)
 }
 
-/// What would help most; nothing if waits are as late as usual and their slack is short.
+/// The remedy that would help most; none if waits are as late as usual and their slack is short.
 fn help(row: Row<'_, Traced>, facts: &TraceFacts) -> Option<String> {
     let of = row.of;
     let middle = &of.middle;
