@@ -10,14 +10,16 @@ use punctual_lab::host::Stop;
 use punctual_os::cgroups::CpuGroups;
 use punctual_os::perf::{Perf, Scope};
 use punctual_os::{Tick, clock};
-use punctual_record::TraceFacts;
+use punctual_record::{Measurement, Run, TraceFacts};
+use punctual_report::Report as _;
 use punctual_trace::{Engine, Event, text};
 
 use super::program::{Program, code};
-use super::{TraceArgs, deliver, facts, run_of};
+use super::{TraceArgs, facts, run_of};
 use crate::console::give_away_stdout;
+use crate::options::Output;
 use crate::session::Outputs;
-use crate::{finish, session, stop};
+use crate::{finish, print, session, stop};
 
 /// The exit codes of programs that do not run, as `timeout` and `nice` have them.
 const REFUSED: u8 = 125;
@@ -95,6 +97,13 @@ fn traced(args: &TraceArgs) -> Result<ExitCode, Failure> {
     // At the end of --for it was ended here.
     let ended = if is_over { by_itself } else { status };
     Ok(ended.map_or(ExitCode::SUCCESS, |status| ExitCode::from(code(status))))
+}
+
+/// Writes and prints a Run. Only a refused table is an error after it was printed.
+fn deliver(outputs: Outputs<'_>, output: &Output, run: &Run) -> Result<()> {
+    outputs.write(run)?;
+    print(&output.of(run))?;
+    output.refuse_unknown_tables(|| Measurement::sections(run))
 }
 
 fn scope(args: &TraceArgs) -> Result<Scope> {

@@ -12,14 +12,13 @@ use std::process::ExitCode;
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use punctual_core::Nanos;
-use punctual_record::{Experiment, Measurement, Run, TraceFacts};
-use punctual_report::Report;
+use punctual_record::{Experiment, Run, TraceFacts};
 use punctual_trace::Engine;
 
 use crate::options::Output;
 use crate::session::{self, Outputs};
 use crate::values::length;
-use crate::{Done, files, finish, print};
+use crate::{Done, files, finish};
 
 /// Runs the command. The exit code of a program that it starts is its own.
 pub(crate) fn run(args: &TraceArgs) -> ExitCode {
@@ -158,11 +157,4 @@ pub(crate) struct TraceArgs {
         allow_hyphen_values = true
     )]
     command: Vec<OsString>,
-}
-
-/// Writes and prints a Run. Only a refused table is an error after it was printed.
-fn deliver(outputs: Outputs<'_>, output: &Output, run: &Run) -> Result<()> {
-    outputs.write(run)?;
-    print(&output.of(run))?;
-    output.refuse_unknown_tables(|| Measurement::sections(run))
 }
