@@ -4,7 +4,7 @@
 //! the OS. This crate adds the parts that no wait needs: [`wait::Sleeper`], which blocks with any
 //! call that this system has, to compare them; facts of the machine in [`facts`], [`probe`] and
 //! [`thread`]; costs in [`meter`] and [`usage`]; disturbances of a measurement in [`processes`],
-//! [`cgroups`], [`stops`] and [`ClockSets`]; [`signals`] that end it; events of the kernel in `perf` (Linux); and [`program`], which starts a program in
+//! [`cgroups`], [`stops`] and [`ClockSets`]; [`signals`] that end it; events of the kernel in `perf` (64-bit Linux); and [`program`], which starts a program in
 //! the place of this one.
 //!
 //! Each module is one concern, which says in one place what each system has of it; what a
@@ -31,7 +31,7 @@ mod cpuid;
 pub mod event;
 pub mod facts;
 pub mod meter;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 pub mod perf;
 pub mod probe;
 pub mod processes;

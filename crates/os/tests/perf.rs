@@ -1,5 +1,5 @@
 //! Events of the kernel, where this process may have them.
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", target_pointer_width = "64"))]
 
 use std::process::Command;
 

@@ -1,8 +1,8 @@
 //! `punctual trace`.
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod follow;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod program;
 
 use std::ffi::OsString;
@@ -25,11 +25,11 @@ pub(crate) fn run(args: &TraceArgs) -> ExitCode {
     if args.from.is_some() {
         return finish(of_file(args));
     }
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
     return follow::run(args);
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
     return finish(Err(anyhow!(
-        "tracing needs Linux; `--from FILE` reads events from there"
+        "tracing needs 64-bit Linux; `--from FILE` reads events from there"
     )));
 }
 
@@ -90,7 +90,7 @@ fn run_of(engine: &Engine, facts: TraceFacts) -> Run {
 
 /// The beginning of its help.
 pub(crate) const ABOUT: &str = "\
-Say how late the timed waits of other programs end, and why. Linux; needs root, or a system that lets you trace.
+Say how late the timed waits of other programs end, and why. 64-bit Linux; needs root, or a system that lets you trace.
 
 The kernel tells each wait: what was asked for and with which slack, when its timer expired, when the thread was woken, \
 when it got a CPU, and when the call returned. The parts of a lateness sum to it; a part that the events do not show is \

@@ -88,7 +88,7 @@ fn names_of_threads_cannot_act_on_a_terminal() {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod live {
     use super::*;
     use crate::common::Running;
