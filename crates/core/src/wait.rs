@@ -396,10 +396,13 @@ pub fn drive<C: Clock>(
             }
         };
         let is_over = now >= goal.deadline || driver.ends(reason);
-        if is_over && let Some(untold) = driver.untold() {
-            let wake = wait.book(now, reason, cpu);
-            *untold = Some(Ended { goal, wake });
-            return wait.outcome();
+        match driver.untold() {
+            Some(untold) if is_over => {
+                let wake = wait.book(now, reason, cpu);
+                *untold = Some(Ended { goal, wake });
+                return wait.outcome();
+            }
+            _ => {}
         }
         wait.woke(strategy, now, reason, cpu);
         if is_over {
