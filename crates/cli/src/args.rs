@@ -154,7 +154,7 @@ pub(crate) fn parse() -> Result<Command, ExitCode> {
                 name => name.is_some_and(|name| name == "emulate"),
             };
             match answer(&error) {
-                2 if of_program => ExitCode::from(emulate::REFUSED),
+                2 if of_program => ExitCode::from(exec::REFUSED),
                 code => ExitCode::from(code),
             }
         })

@@ -12,6 +12,24 @@ use punctual_program::setting::Priority;
 
 use crate::values;
 
+/// The exit codes of commands that start a program, where the program returned none: as `timeout` and `nice` have them.
+/// It was not started, because it or an argument was refused.
+pub(crate) const REFUSED: u8 = 125;
+/// The program cannot be run.
+#[cfg(unix)]
+pub(crate) const CANNOT_RUN: u8 = 126;
+/// There is no such program.
+#[cfg(unix)]
+pub(crate) const NOT_FOUND: u8 = 127;
+
+/// The exit code for what a program returned.
+#[cfg(unix)]
+pub(crate) fn code(status: std::process::ExitStatus) -> u8 {
+    use std::os::unix::process::ExitStatusExt as _;
+    let signal = status.signal().map(|signal| 128 + signal);
+    status.code().or(signal).map_or(REFUSED, |code| code as u8)
+}
+
 /// Runs the command; comes back only when that failed.
 pub(crate) fn run(args: &ExecArgs) -> Result<Infallible> {
     if args.slack.is_none() && args.priority.is_none() {
@@ -148,6 +166,7 @@ pub(crate) enum Only {
 
 /// A share, from 0 to 1.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(unix), expect(dead_code, reason = "only the library uses it"))]
 pub(crate) struct Share(pub(crate) f64);
 
 fn share(text: &str) -> Result<Share, String> {

@@ -6,6 +6,7 @@
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod arrivals;
+pub mod bins;
 pub mod crowd;
 pub mod estimators;
 pub mod frames;

@@ -212,13 +212,6 @@ impl Lateness {
     }
 }
 
-impl From<Nanos> for Lateness {
-    #[inline]
-    fn from(late: Nanos) -> Self {
-        Self(i64::try_from(late.as_ns()).unwrap_or(i64::MAX))
-    }
-}
-
 /// Marks the clock a [`Tick`] was read from, so that instants of two machines
 /// cannot be compared or subtracted.
 pub trait Clock: Copy + Ord + Hash + fmt::Debug + 'static {}

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use punctual_core::Nanos;
+use punctual_core::{Nanos, bins};
 
 use crate::Call;
 
@@ -143,27 +143,17 @@ impl Class {
 
 /// The bins of lateness: 16 for each power of two nanoseconds, the last from 33 s on.
 pub const BINS: usize = 512;
-const PER_OCTAVE: usize = 16;
+const BITS: u32 = 4;
 
 /// The bin of a lateness.
 pub fn bin(late: Nanos) -> usize {
-    let ns = late.as_ns();
-    let octave = (ns | 1).ilog2() as usize;
-    match octave.checked_sub(4) {
-        None => ns as usize,
-        Some(shift) => {
-            ((shift + 1) * PER_OCTAVE + (ns >> shift) as usize - PER_OCTAVE).min(BINS - 1)
-        }
-    }
+    (bins::bin(late.as_ns(), BITS) as usize).min(BINS - 1)
 }
 
 /// The middle of a bin.
 fn middle(bin: usize) -> Nanos {
-    let place = (bin % PER_OCTAVE) as u64;
-    match (bin / PER_OCTAVE).checked_sub(1) {
-        None => Nanos::new(place),
-        Some(shift) => Nanos::new(((32 + 2 * place + 1) << shift) / 2),
-    }
+    let [begin, end] = [bin, bin + 1].map(|bin| bins::least(bin as u32, BITS));
+    Nanos::new(begin.midpoint(end))
 }
 
 /// How late waits were.

@@ -139,7 +139,7 @@ pub struct Wait<'p> {
 
 /// The thread that waits.
 #[derive(Clone, Copy, Debug)]
-pub struct Who {
+pub struct WaitingThread {
     /// Its process.
     pub process: u32,
     /// The thread.
@@ -207,7 +207,7 @@ impl<'p> Wait<'p> {
     }
 
     /// Writes it into the log; if it returned at a known instant of CLOCK_MONOTONIC, with that.
-    pub fn log(&self, who: Who, by: By, returned: Option<u64>) {
+    pub fn log(&self, waiting: WaitingThread, by: By, returned: Option<u64>) {
         let Some(entry) = self.entry else { return };
         let Some(place) = self.page.log(entry) else {
             if by == By::UnderWay {
@@ -216,8 +216,8 @@ impl<'p> Wait<'p> {
             return;
         };
         let logged = Logged {
-            process: who.process,
-            thread: who.thread,
+            process: waiting.process,
+            thread: waiting.thread,
             slot: self.slot,
             call: self.call,
             way: self.way,

@@ -172,6 +172,20 @@ impl Settings {
 }
 
 impl Run {
+    /// A run under a rule whose zero lies at `origin` on CLOCK_MONOTONIC, with nothing else set.
+    pub fn new(rule: impl Into<String>, origin: u64, seed: u64) -> Self {
+        Self {
+            rule: rule.into(),
+            origin,
+            seed,
+            taken_for: None,
+            notes_lines: false,
+            clocks: false,
+            time_of_day: 0,
+            settings: Settings::default(),
+        }
+    }
+
     /// The words of a page before anything has happened, with room for so many waits in the log.
     ///
     /// # Errors
@@ -497,16 +511,7 @@ mod tests {
         ] {
             assert_eq!(Found::by_name(name.as_bytes()), found, "{name}");
         }
-        let mut run = Run {
-            rule: "windows-11".to_owned(),
-            origin: 0,
-            seed: 0,
-            taken_for: None,
-            notes_lines: false,
-            clocks: false,
-            time_of_day: 0,
-            settings: Settings::default(),
-        };
+        let mut run = Run::new("windows-11", 0, 0);
         assert_eq!(run.taken_for(Found::Plain), Some(TakenFor::Plain));
         assert_eq!(run.taken_for(Found::Python(9)), Some(TakenFor::Python(9)));
         assert_eq!(run.taken_for(Found::Python(8)), None);
@@ -533,16 +538,7 @@ mod tests {
     #[test]
     fn go_requests_an_interval_where_windows_has_no_high_resolution_timers() {
         let wait = |rule: &str, taken_for| {
-            let run = Run {
-                rule: rule.to_owned(),
-                origin: 0,
-                seed: 1,
-                taken_for: None,
-                notes_lines: false,
-                clocks: false,
-                time_of_day: 0,
-                settings: Settings::default(),
-            };
+            let run = Run::new(rule, 0, 1);
             let (now, due) = (Time::from_ns(20_000_000), Time::from_ns(21_000_000));
             let mut host = run.host(0, taken_for).unwrap();
             host.end(Method::WindowsSleep, now, due).floor_ns()

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use punctual_core::Nanos;
+use punctual_core::{Nanos, bins};
 
 use crate::outcome::Outcome;
 
@@ -43,12 +43,12 @@ pub struct Statistics {
     late_max_ns: u64,
     hit_budget: u64,
     preempted_spins: u64,
-    #[cfg_attr(feature = "serde", serde(with = "bins"))]
+    #[cfg_attr(feature = "serde", serde(with = "filled"))]
     late: [u64; BINS],
 }
 
 /// Eight bins for each power of two.
-const PARTS: u32 = 8;
+const BITS: u32 = 3;
 const BINS: usize = 256;
 /// A spin that ends so late did not have the CPU. A reading of the clock takes a thousandth of it,
 /// and the shortest slices of schedulers last that long.
@@ -329,26 +329,17 @@ impl Default for Statistics {
 /// Where a lateness is counted. The first sixteen are exact.
 #[inline]
 fn bin(ns: u64) -> usize {
-    let power = ns.max(1).ilog2();
-    let bin = match power.checked_sub(3) {
-        None => ns as u32,
-        Some(shift) => PARTS * (shift + 1) + (ns >> shift) as u32 % PARTS,
-    };
-    (bin as usize).min(BINS - 1)
+    (bins::bin(ns, BITS) as usize).min(BINS - 1)
 }
 
 /// The longest lateness that is counted there.
 fn end_of(bin: usize) -> u64 {
-    let (octave, part) = (bin as u32 / PARTS, u64::from(bin as u32 % PARTS));
-    match octave {
-        0 => part,
-        _ => ((u64::from(PARTS) + part + 1) << (octave - 1)) - 1,
-    }
+    bins::least(bin as u32 + 1, BITS) - 1
 }
 
 /// serde has arrays of up to 32.
 #[cfg(feature = "serde")]
-mod bins {
+mod filled {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
     use super::BINS;

@@ -174,7 +174,7 @@ impl Drop for Mapping {
 mod tests {
     use std::os::fd::FromRawFd as _;
 
-    use punctual_preload::page::{Run, Settings};
+    use punctual_preload::page::Run;
 
     use super::*;
 
@@ -221,16 +221,7 @@ mod tests {
 
     /// The result of a run of this program, on a thread where `policy` was called.
     fn ran(program: &str, policy: fn()) -> Result<ExitStatus, Failure> {
-        let run = Run {
-            rule: "linux".to_owned(),
-            origin: 0,
-            seed: 1,
-            taken_for: None,
-            notes_lines: false,
-            clocks: false,
-            time_of_day: 0,
-            settings: Settings::default(),
-        };
+        let run = Run::new("linux", 0, 1);
         let words = run.page(0).unwrap();
         // SAFETY: the name is a C string, and the descriptor is new.
         let mut page = unsafe { File::from_raw_fd(libc::memfd_create(c"page".as_ptr(), 0)) };

@@ -11,7 +11,7 @@ use std::process::ExitStatus;
 use std::sync::atomic::Ordering::Relaxed;
 
 use libc::{c_int, pid_t};
-use punctual_preload::books::{Page, Who};
+use punctual_preload::books::{Page, WaitingThread};
 use punctual_preload::page::{Found, Run, at};
 use punctual_preload::runtime::{Port, TakenFor, program};
 use punctual_rules::Host;
@@ -157,13 +157,13 @@ impl<'p> Tracer<'p> {
                 return;
             }
         };
-        let who = Who {
+        let waiting = WaitingThread {
             process,
             thread: tracee.0 as u32,
         };
         let begun = Open::begin(
             self.page,
-            who,
+            waiting,
             registers,
             self.slack,
             |call| port.way(call),

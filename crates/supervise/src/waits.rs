@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use libc::{c_int, user_regs_struct};
-use punctual_preload::books::{Page, Wait, Who, is_emulated};
+use punctual_preload::books::{Page, Wait, WaitingThread, is_emulated};
 use punctual_preload::page::{By, at};
 use punctual_preload::runtime::Way;
 use punctual_rules::Time;
@@ -14,7 +14,7 @@ use crate::tracee::{Tracee, argument, now};
 /// A wait that a thread began at its last stop. It may be over.
 pub(crate) struct Open<'p> {
     wait: Wait<'p>,
-    who: Who,
+    waiting: WaitingThread,
     timed: Timed,
     /// The registers as the program had them.
     registers: user_regs_struct,
@@ -41,13 +41,13 @@ impl<'p> Open<'p> {
     /// Begins the wait of a stopped thread and writes the length by the rule into its call. `None` if it keeps its own.
     pub(crate) fn begin(
         page: Page<'p>,
-        who: Who,
+        waiting: WaitingThread,
         mut registers: user_regs_struct,
         slack: u64,
         way: impl FnOnce(punctual_preload::Call) -> Option<Way>,
         end: impl FnOnce(Way, u64, u64) -> Time,
     ) -> Option<Self> {
-        let tracee = Tracee(who.thread as libc::pid_t);
+        let tracee = Tracee(waiting.thread as libc::pid_t);
         let timed = Timed::of(&registers)?;
         let way = way(timed.call)?;
         // This comes first: a supervisor that is preempted in between is not early.
@@ -78,7 +78,7 @@ impl<'p> Open<'p> {
         let wait = Wait::begin(page, (timed.call, way), begin, asked, rule)?;
         let mut open = Self {
             wait,
-            who,
+            waiting,
             timed,
             registers,
             instant: matches!(timed.form, Form::Instant(_)).then(|| wait.ask().instant(time)),
@@ -92,13 +92,13 @@ impl<'p> Open<'p> {
             out_of_reach();
             return None;
         }
-        wait.log(who, By::UnderWay, None);
+        wait.log(waiting, By::UnderWay, None);
         Some(open)
     }
 
     /// Writes the time that is left at `from` into the call; whether that was possible.
     fn write(&mut self, from: u64) -> bool {
-        let tracee = Tracee(self.who.thread as libc::pid_t);
+        let tracee = Tracee(self.waiting.thread as libc::pid_t);
         let mut registers = self.registers;
         let (_, end) = self.wait.ends();
         let left = end.saturating_sub(from);
@@ -133,7 +133,7 @@ impl<'p> Open<'p> {
 
     /// The thread has stopped for a signal, or for its group, in the middle of the wait or after it.
     pub(crate) fn interrupted(&mut self, has_handler: impl FnOnce() -> bool) {
-        let tracee = Tracee(self.who.thread as libc::pid_t);
+        let tracee = Tracee(self.waiting.thread as libc::pid_t);
         let Some(mut registers) = tracee.registers() else {
             return;
         };
@@ -177,7 +177,7 @@ impl<'p> Open<'p> {
             if *value == place && place < registers.rsp.wrapping_sub(RED_ZONE) {
                 let meant = *argument(&mut self.registers, self.timed.argument);
                 *argument(registers, timed.argument) = meant;
-                Tracee(self.who.thread as libc::pid_t).set_registers(*registers);
+                Tracee(self.waiting.thread as libc::pid_t).set_registers(*registers);
             }
         }
         let is_same = registers.rip == self.registers.rip
@@ -199,7 +199,7 @@ impl<'p> Open<'p> {
             true => By::Event,
             false => By::Unknown,
         };
-        self.wait.log(self.who, by, None);
+        self.wait.log(self.waiting, by, None);
         self.wait.count(by, None, None);
     }
 

@@ -29,7 +29,6 @@ pub enum Call {
     Accept,
     Accept4,
     Connect,
-    Read,
     /// The call that a signal interrupted goes on.
     RestartSyscall,
 }
@@ -114,7 +113,7 @@ pub enum Ended {
 
 impl Call {
     /// All of them, with their names.
-    pub const ALL: [(Self, &'static str); 27] = [
+    pub const ALL: [(Self, &'static str); 26] = [
         (Self::ClockNanosleep, "clock_nanosleep"),
         (Self::Nanosleep, "nanosleep"),
         (Self::Futex, "futex"),
@@ -140,7 +139,6 @@ impl Call {
         (Self::Accept, "accept"),
         (Self::Accept4, "accept4"),
         (Self::Connect, "connect"),
-        (Self::Read, "read"),
         (Self::RestartSyscall, "restart_syscall"),
     ];
 
@@ -196,7 +194,6 @@ impl Call {
             | Self::Accept
             | Self::Accept4
             | Self::Connect
-            | Self::Read
             | Self::RestartSyscall => Timeout::OfFile,
         })
     }

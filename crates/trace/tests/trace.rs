@@ -60,6 +60,11 @@ const WAKING: What = What::Waking {
     thread: THREAD,
     by_interrupt: true,
 };
+/// The same by a thread.
+const NUDGED: What = What::Waking {
+    thread: THREAD,
+    by_interrupt: false,
+};
 const READY: What = What::Ready {
     thread: THREAD,
     on: 0,
@@ -145,14 +150,7 @@ fn an_event_ends_a_wait_without_lateness() {
         ),
         (1_400, THREAD, arm),
         (2_000, THREAD, switch(Left::Asleep, 9)),
-        (
-            3_000,
-            9,
-            What::Waking {
-                thread: THREAD,
-                by_interrupt: false,
-            },
-        ),
+        (3_000, 9, NUDGED),
         (3_500, 9, READY),
         (3_600, 9, switch(Left::Ready, THREAD)),
         (4_000, THREAD, What::Exit { result: 1 }),
@@ -183,26 +181,12 @@ fn stopped(call: Call, timeout: Timeout, result: i64, again: What, soft: u64) ->
         (1_000, THREAD, enter(call, timeout)),
         (1_400, THREAD, arm(TIMER, 1_001_000)),
         (2_000, THREAD, switch(Left::Asleep, 9)),
-        (
-            500_000,
-            9,
-            What::Waking {
-                thread: THREAD,
-                by_interrupt: false,
-            },
-        ),
+        (500_000, 9, NUDGED),
         (500_100, 9, READY),
         (500_200, 9, switch(Left::Ready, THREAD)),
         (500_300, THREAD, What::Exit { result }),
         (500_400, THREAD, switch(Left::Stopped, 0)),
-        (
-            9_000_000,
-            0,
-            What::Waking {
-                thread: THREAD,
-                by_interrupt: false,
-            },
-        ),
+        (9_000_000, 0, NUDGED),
         (9_000_100, 0, READY),
         (9_000_200, 0, switch(Left::Ready, THREAD)),
         (9_000_300, THREAD, again),

@@ -6,10 +6,10 @@ use anyhow::anyhow;
 use punctual_preload::accurate::{Accurate, BINS, Class, Lateness, ONE_IN, at};
 use punctual_report::units;
 
-use super::run::{code, read, watched};
+use super::run::{read, watched};
 use super::stage::{Stage, cannot_write};
-use super::{By, Failure, REFUSED};
-use crate::exec::{self, ExecArgs, Share};
+use super::{By, Failure};
+use crate::exec::{self, ExecArgs, REFUSED, Share, code};
 use crate::say;
 
 /// The number of waits of a class that are left alone, to compare with.

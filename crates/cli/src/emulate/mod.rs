@@ -33,15 +33,6 @@ use crate::{say, values};
 #[cfg(unix)]
 include!(concat!(env!("OUT_DIR"), "/carried.rs"));
 
-/// The program cannot be emulated, or an argument is wrong.
-pub(crate) const REFUSED: u8 = 125;
-/// The program cannot be run.
-#[cfg(unix)]
-const CANNOT_RUN: u8 = 126;
-/// There is no such program.
-#[cfg(unix)]
-const NOT_FOUND: u8 = 127;
-
 /// How the waits of a program are reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum By {
@@ -108,7 +99,7 @@ fn ended(done: Result<u8, Failure>) -> ExitCode {
 #[cfg(not(unix))]
 fn not_here<T>(command: &str, _args: &T) -> ExitCode {
     let why = format!("`{command}` needs Linux with glibc");
-    ended(Err(Failure::new(REFUSED, why)))
+    ended(Err(Failure::new(crate::exec::REFUSED, why)))
 }
 
 /// The start of its help.

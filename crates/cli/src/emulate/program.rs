@@ -14,7 +14,8 @@ use punctual_preload::runtime::elf::part;
 use punctual_preload::runtime::program::{self, RUST};
 use punctual_preload::runtime::{TakenFor, cpython, go, rust};
 
-use super::{By, CANNOT_RUN, Failure, NOT_FOUND, REFUSED};
+use super::{By, Failure};
+use crate::exec::{CANNOT_RUN, NOT_FOUND, REFUSED};
 
 /// The file that a shell would run for a name.
 pub(super) fn find(name: &OsStr) -> Result<PathBuf, Failure> {

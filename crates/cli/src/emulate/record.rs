@@ -10,7 +10,8 @@ use punctual_sim::Model;
 
 use super::books::Books;
 use super::summary::limits;
-use super::{By, EmulateArgs, Failure, REFUSED};
+use super::{By, EmulateArgs, Failure};
+use crate::exec::REFUSED;
 use crate::files::{self, Target};
 use crate::session;
 

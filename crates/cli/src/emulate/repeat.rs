@@ -19,7 +19,8 @@ use super::record::{Output, emulated};
 use super::run::{ended, prepared, to_its_end, under};
 use super::stage::{Stage, cannot_write};
 use super::summary::{shown, summary};
-use super::{EmulateArgs, Failure, REFUSED};
+use super::{EmulateArgs, Failure};
+use crate::exec::REFUSED;
 use crate::say;
 
 /// No run failed.

@@ -20,7 +20,8 @@ use super::books::Books;
 use super::record::{Output, emulated};
 use super::stage::{Stage, cannot_write};
 use super::summary::summary;
-use super::{By, CANNOT_RUN, EmulateArgs, Failure, REFUSED, repeat};
+use super::{By, EmulateArgs, Failure, repeat};
+use crate::exec::{CANNOT_RUN, REFUSED, code};
 use crate::say;
 
 /// How many waits the log has room for.
@@ -74,12 +75,6 @@ pub(super) fn read(mut page: &fs::File, words: usize) -> io::Result<Vec<u64>> {
     Ok(words.iter().map(|word| u64::from_ne_bytes(*word)).collect())
 }
 
-/// The exit code for what the program returned.
-pub(super) fn code(status: ExitStatus) -> u8 {
-    let signal = status.signal().map(|signal| 128 + signal);
-    status.code().or(signal).map_or(REFUSED, |code| code as u8)
-}
-
 /// A run of the program that has ended, with its seed if it was emulated.
 pub(super) fn ended(seed: Option<u64>, status: ExitStatus) -> EmulatedRun {
     EmulatedRun {
@@ -131,14 +126,12 @@ pub(super) fn prepared(args: &EmulateArgs, model: &Model, seed: u64) -> Result<R
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
     let time_of_day = since_1970.map_or(0, |since| since.as_nanos() as u64);
     Ok(Run {
-        rule,
-        origin: now.wrapping_sub(phase),
-        seed,
         taken_for: args.taken_for,
         notes_lines: args.repeat.is_some(),
         clocks: !args.no_clocks,
         time_of_day: time_of_day.wrapping_sub(now),
         settings,
+        ..Run::new(rule, now.wrapping_sub(phase), seed)
     })
 }
 

@@ -12,7 +12,8 @@ use punctual_preload::page::{self, Run};
 use tempfile::TempDir;
 
 use super::program::{self, Checked};
-use super::{By, Failure, LIBRARY, REFUSED};
+use super::{By, Failure, LIBRARY};
+use crate::exec::REFUSED;
 
 /// The program to start, and the folder of the library.
 pub(super) struct Stage<'a> {

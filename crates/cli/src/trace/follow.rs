@@ -14,19 +14,15 @@ use punctual_record::{Measurement, Run, TraceFacts};
 use punctual_report::Report as _;
 use punctual_trace::{Engine, Event, text};
 
-use super::program::{Program, code};
+use super::program::Program;
 use super::{TraceArgs, facts, run_of};
 use crate::console::give_away_stdout;
+use crate::exec::{CANNOT_RUN, NOT_FOUND, REFUSED, code};
 use crate::options::Output;
 use crate::session::Outputs;
 use crate::{finish, print, session, stop};
 
-/// The exit codes of programs that do not run, as `timeout` and `nice` have them.
-const REFUSED: u8 = 125;
-const CANNOT_RUN: u8 = 126;
-const NOT_FOUND: u8 = 127;
-
-/// How often events are read, in milliseconds, where no ring buffer is half full before. Each time wakes this process.
+/// How often events are read, in milliseconds, where no ring buffer holds a megabyte before. Each time wakes this process.
 const READ_MS: u16 = 100;
 
 pub(super) fn run(args: &TraceArgs) -> ExitCode {

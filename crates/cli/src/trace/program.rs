@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -58,10 +57,4 @@ impl Program {
         }
         self.status()
     }
-}
-
-/// The exit code for how a program ended.
-pub(super) fn code(status: ExitStatus) -> u8 {
-    let signal = status.signal().map(|signal| 128 + signal);
-    status.code().or(signal).map_or(1, |code| code as u8)
 }

@@ -96,7 +96,7 @@ impl Perf {
         self.context.tick_ns
     }
 
-    /// Waits until a ring buffer is half full, or for `ms`.
+    /// Waits until a ring buffer holds a megabyte, or for `ms`.
     pub fn wait(&self, ms: u16) {
         let poll = |ring: &Ring| libc::pollfd {
             fd: ring.file(),
@@ -247,7 +247,7 @@ fn open_event(point: &Tracepoint, scope: Scope, cpu: u32) -> Result<OwnedFd, Err
         sample_period: 1,
         sample_type: abi::SAMPLE_TID | abi::SAMPLE_TIME | abi::SAMPLE_RAW,
         flags,
-        wakeup_watermark: ring::HALF,
+        wakeup_watermark: ring::ENOUGH,
         clockid: libc::CLOCK_MONOTONIC,
         ..Attributes::default()
     };

@@ -2,7 +2,7 @@
 
 use super::{lines, process, slots};
 use crate::Call;
-use crate::books::{Ask, Wait as Booked, Who};
+use crate::books::{Ask, Wait as Booked, WaitingThread};
 use crate::page::By;
 
 /// A wait under way. It holds nothing: the thread may be cancelled meanwhile.
@@ -21,7 +21,7 @@ impl Wait {
         let rule = |called| slots::end(way, called, asked, || page.next_entry());
         let booked = Booked::begin(page, (call, way), now, asked, rule)?;
         let slack = (booked.is_within_slack()).then(|| lower_slack(1)).flatten();
-        booked.log(who(), By::UnderWay, None);
+        booked.log(this_thread(), By::UnderWay, None);
         Some(Self { booked, slack })
     }
 
@@ -42,16 +42,16 @@ impl Wait {
         }
         let returned = Some(process::now(libc::CLOCK_MONOTONIC));
         let by = if is_timer { By::Timer } else { By::Event };
-        self.booked.log(who(), by, returned);
+        self.booked.log(this_thread(), by, returned);
         self.booked.count(by, returned, lines::here());
     }
 }
 
 /// This thread.
-fn who() -> Who {
+fn this_thread() -> WaitingThread {
     // SAFETY: both have no arguments.
     let (process, thread) = unsafe { (libc::getpid(), libc::syscall(libc::SYS_gettid)) };
-    Who {
+    WaitingThread {
         process: process as u32,
         thread: thread as u32,
     }

@@ -195,15 +195,30 @@ fn threads_children_and_programs_without_an_environment_are_emulated() {
 fn what_the_program_returns_passes_through() {
     let folder = tempfile::tempdir().unwrap();
     let program = compiled(&folder, "waits", &[]);
-    let quiet = ["windows-11", "-q"];
-    let done = emulate(&quiet, &program, &["exit", "41"]);
+    assert_passes_through(&program, &["windows-11", "-q"]);
+}
+
+/// The exit code, the signal and the output of a program, and that nothing is added to them.
+fn assert_passes_through(program: &Path, options: &[&str]) {
+    let done = emulate(options, program, &["exit", "41"]);
     assert_eq!(
         (done.status.code(), stderr(&done)),
         (Some(41), String::new())
     );
-    assert_eq!(emulate(&quiet, &program, &["die"]).status.code(), Some(137));
-    let said = emulate(&quiet, Path::new("/bin/echo"), &["-n", "one", "two"]);
+    assert_eq!(emulate(options, program, &["die"]).status.code(), Some(137));
+    let said = emulate(options, Path::new("/bin/echo"), &["-n", "one", "two"]);
     assert_eq!(stdout(&said), "one two");
+}
+
+/// The output of a program that says that it is done.
+fn done(command: &mut Command) -> Output {
+    let output = command.output().unwrap();
+    assert_eq!(
+        (output.status.code(), stdout(&output)),
+        (Some(0), "done\n".to_owned()),
+        "{output:?}"
+    );
+    output
 }
 
 /// Whether the folder of the library is in this one.

@@ -9,7 +9,7 @@ use punctual_preload::Call;
 use punctual_preload::page::Settings;
 use punctual_preload::runtime::{Again, Way, node};
 
-use super::{Wait, check};
+use super::{Wait, check, done};
 use crate::common::{punctual, stderr, stdout};
 
 /// The program of the name `node`, and its major version. `None` if there is none with lines in the table: the test says
@@ -40,17 +40,7 @@ fn replayed(folder: &Path, program: &Path, model: &str) -> Vec<Wait> {
     fs::write(folder.join("waits.js"), WAITS).unwrap();
     let mut command = punctual(folder);
     command.args(["emulate", model, "-q", "--seed", "6", "--log", "log.tsv"]);
-    let done = command
-        .arg("--")
-        .arg(program)
-        .arg("waits.js")
-        .output()
-        .unwrap();
-    assert_eq!(
-        (done.status.code(), stdout(&done)),
-        (Some(0), "done\n".to_owned()),
-        "{done:?}"
-    );
+    done(command.arg("--").arg(program).arg("waits.js"));
     check(model, 6, Settings::default(), &folder.join("log.tsv"))
 }
 

@@ -12,7 +12,7 @@ use punctual_preload::Call;
 use punctual_preload::page::Settings;
 use tempfile::TempDir;
 
-use super::{Wait, check, compiled, emulate};
+use super::{Wait, assert_passes_through, check, compiled, emulate};
 use crate::common::{Running, copy_program, punctual, stderr, stdout};
 
 /// The program of the tests without shared libraries.
@@ -120,13 +120,7 @@ fn threads_and_children_of_a_static_program_are_traced() {
 fn what_a_traced_program_returns_passes_through() {
     let folder = tempfile::tempdir().unwrap();
     let program = fixed(&folder);
-    let quiet = ["windows-11", "-q"];
-    let done = emulate(&quiet, &program, &["exit", "41"]);
-    assert_eq!(
-        (done.status.code(), stderr(&done)),
-        (Some(41), String::new())
-    );
-    assert_eq!(emulate(&quiet, &program, &["die"]).status.code(), Some(137));
+    assert_passes_through(&program, &["windows-11", "-q"]);
     let traced = ["windows-11", "-q", "--by", "ptrace"];
     let said = emulate(&traced, Path::new("/bin/echo"), &["-n", "one", "two"]);
     assert_eq!(stdout(&said), "one two");
