@@ -272,6 +272,9 @@ pub struct TraceFacts {
     /// The facts that this source does not show, a sentence each.
     #[serde(default)]
     pub unseen: Vec<String>,
+    /// CPUs that show no events of their idle threads: no end of a timer that comes while they are idle.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpus_without_idle: Vec<u32>,
     /// The length of a tick of the timer wheel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick_ns: Option<u64>,
@@ -322,6 +325,7 @@ mod tests {
         source: String::new(),
         events: 0,
         lost_events: 0,
+        cpus_without_idle: vec![],
         unseen: vec![],
         tick_ns: None,
         throttled_ns: None,

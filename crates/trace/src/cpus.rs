@@ -19,6 +19,9 @@ const MOST_CPUS: usize = 8192;
 /// 1034 us; most 200).
 const LONGEST_WAKE_UP: u64 = 2_000_000;
 
+/// A CPU whose idle thread left so often without a switch, and never with one, shows no events of it.
+const UNSEEN_ENDS: u64 = 10;
+
 /// All CPUs.
 #[derive(Debug, Default)]
 pub(crate) struct Cpus(HashMap<u32, Cpu>);
@@ -32,6 +35,9 @@ struct Cpu {
     seen: u64,
     /// Whether the last event of this CPU was a timer's expiry.
     expired: bool,
+    /// How many turns of its idle thread ended with a switch, and how many without.
+    idle_left: u64,
+    idle_vanished: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +49,10 @@ struct Turn {
 }
 
 impl Cpu {
+    fn runs_idle(&self) -> bool {
+        self.now.is_some_and(|now| now.thread == 0)
+    }
+
     /// Another turn begins, and the last ended at this instant.
     fn next(&mut self, next: Turn, ended: u64) {
         if let Some(last) = self.now.replace(next) {
@@ -74,6 +84,7 @@ impl Cpus {
             is_real_time,
         };
         let of = self.0.entry(cpu).or_default();
+        of.idle_left += u64::from(of.runs_idle());
         of.next(next, time);
     }
 
@@ -84,6 +95,7 @@ impl Cpus {
             return;
         };
         if of.now.is_some_and(|now| now.thread != thread) {
+            of.idle_vanished += u64::from(of.runs_idle());
             let next = Turn {
                 from: time,
                 thread,
@@ -97,7 +109,19 @@ impl Cpus {
 
     /// After lost events it is not known what ran.
     pub(crate) fn forget(&mut self, cpu: u32) {
-        self.0.remove(&cpu);
+        if let Some(of) = self.0.get_mut(&cpu) {
+            of.now = None;
+            of.turns.clear();
+        }
+    }
+
+    /// The CPUs whose idle thread no event shows, although it ran.
+    pub(crate) fn without_idle(&self) -> Vec<u32> {
+        let is_hidden = |of: &Cpu| of.idle_left == 0 && of.idle_vanished >= UNSEEN_ENDS;
+        let hidden = self.0.iter().filter(|(_, of)| is_hidden(of));
+        let mut hidden: Vec<u32> = hidden.map(|(cpu, _)| *cpu).collect();
+        hidden.sort_unstable();
+        hidden
     }
 
     /// Notes whether this event of the CPU is a timer's expiry, and returns whether the one before

@@ -157,6 +157,12 @@ impl Engine {
         self.lost
     }
 
+    /// CPUs that show no events of their idle threads: no end of a timer that comes while they are idle, and no wake-up by
+    /// it.
+    pub fn cpus_without_idle(&self) -> Vec<u32> {
+        self.cpus.without_idle()
+    }
+
     /// Waits that were not told apart, as there are too many threads, calls and lengths.
     pub const fn not_noted(&self) -> u64 {
         self.not_noted

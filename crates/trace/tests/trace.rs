@@ -352,6 +352,39 @@ fn time_in_which_events_did_not_come_is_unknown() {
     assert_eq!(parts.sum(), 106_000);
 }
 
+/// A thread that runs on an idle CPU and leaves it again. Events of the idle thread may not be shown.
+fn turns(engine: &mut Engine, cpu: u32, shows_idle: bool) {
+    let mut feed = |time, thread, what| {
+        engine.feed(&Event {
+            time,
+            cpu,
+            thread,
+            what,
+        });
+    };
+    for turn in 0..12 {
+        let at = turn * 1_000;
+        if shows_idle {
+            feed(at, 0, switch(Left::Ready, THREAD));
+        }
+        feed(at + 10, THREAD, DONE);
+        feed(at + 20, THREAD, switch(Left::Asleep, 0));
+    }
+}
+
+#[test]
+fn a_cpu_that_hides_its_idle_thread_is_named() {
+    let mut engine = Engine::new(TICK);
+    turns(&mut engine, 3, false);
+    assert_eq!(engine.cpus_without_idle(), [3]);
+    turns(&mut engine, 5, true);
+    turns(&mut engine, 1, false);
+    assert_eq!(engine.cpus_without_idle(), [1, 3]);
+    // One that shows it after all hides nothing: single events were lost.
+    turns(&mut engine, 3, true);
+    assert_eq!(engine.cpus_without_idle(), [1]);
+}
+
 #[test]
 fn waits_during_lost_events_are_not_counted() {
     let mut events = sleep();

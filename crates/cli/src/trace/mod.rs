@@ -58,6 +58,7 @@ fn facts(engine: &Engine) -> TraceFacts {
         elapsed_ns: engine.elapsed_ns(),
         events: engine.events(),
         lost_events: engine.lost(),
+        cpus_without_idle: engine.cpus_without_idle(),
         unseen: UNSEEN.map(str::to_owned).to_vec(),
         tick_ns: engine.tick_ns(),
         waits_not_noted: engine.not_noted(),

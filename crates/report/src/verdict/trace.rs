@@ -55,6 +55,7 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
             ),
         });
     }
+    sentences.extend(hidden(&timed, facts));
     sentences.extend(lost(facts));
     let next = "Next: --full has each thread, call and length, and who wakes up how often.";
     Some(Verdict::new(sentences, next).told(
@@ -299,6 +300,21 @@ fn spins(row: Row<'_, Traced>) -> Option<String> {
     })
 }
 
+/// CPUs whose idle threads are not seen, if that leaves a twentieth of a row's lateness unknown.
+fn hidden(timed: &[Row<'_, Traced>], facts: &TraceFacts) -> Option<String> {
+    let cpus = prose::list(facts.cpus_without_idle.iter().map(u32::to_string));
+    let is_unknown = |row: &Row<'_, Traced>| {
+        let parts = &row.of.all.parts_ns;
+        parts.unknown * 20 >= parts.sum() && parts.unknown > 0
+    };
+    (!cpus.is_empty() && timed.iter().any(is_unknown)).then(|| {
+        format!(
+            "This kernel shows no events of the idle thread of CPU {cpus}, so a timer that ends there is not seen, and causes stay unknown. \
+             On other CPUs they are seen: start the program with taskset."
+        )
+    })
+}
+
 /// Events that are missing.
 fn lost(facts: &TraceFacts) -> Option<String> {
     (facts.lost_events > 0).then(|| {
@@ -503,6 +519,23 @@ mod tests {
         assert!(!said(of.clone(), &facts()).contains("polls instead of waiting"));
         (of.polled, of.per_s) = (50_000, 5_100.0);
         assert!(said(of, &facts()).contains("times a second with a timeout of zero"));
+    }
+
+    #[test]
+    fn hidden_idle_threads_are_said_where_they_leave_a_lateness_unknown() {
+        let unknown = LateParts {
+            unknown: 100_000,
+            ..USUAL
+        };
+        let hidden = TraceFacts {
+            cpus_without_idle: vec![1, 3],
+            ..facts()
+        };
+        let says = "no events of the idle thread of CPU 1, 3,";
+        let text = said(waits(unknown, unknown), &hidden);
+        assert!(text.contains(says), "{text}");
+        assert!(!said(waits(unknown, unknown), &facts()).contains("idle thread"));
+        assert!(!said(waits(USUAL, USUAL), &hidden).contains("idle thread"));
     }
 
     #[test]
