@@ -39,6 +39,7 @@
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod doctor;
+mod experiments;
 #[cfg(not(target_family = "wasm"))]
 pub mod figures;
 mod histogram;

@@ -8,7 +8,7 @@ use crate::figures::{Figure, of_waits};
 use crate::select::{self, rows};
 use crate::tables::Section;
 use crate::verdict::{self, Verdict};
-use crate::{doctor, hiccup, prose, scenario, tables};
+use crate::{doctor, experiments, hiccup, prose, scenario, tables};
 
 /// The answer of a run; `None` where no rule knows its purpose.
 pub fn verdict<R: Report>(run: &Run<R>) -> Option<Verdict> {
@@ -124,13 +124,13 @@ impl Report for Measurement {
                 Experiment::Naps(_) => tables::naps(&rows(group)),
                 Experiment::Robustness(_) => tables::robustness(&rows(group)),
                 Experiment::Regimes(_) => tables::regimes(&rows(group)),
-                Experiment::Clocks(_) => tables::clocks(&rows(group)),
-                Experiment::Timers(_) => tables::timers(&rows(group)),
-                Experiment::Sleep(_) => tables::sleep(run, &rows(group)),
-                Experiment::Yield(_) => tables::yields(&rows(group)),
-                Experiment::Load(_) => tables::load(&rows(group)),
-                Experiment::Cores(_) => tables::cores(&rows(group)),
-                Experiment::Gap(_) => tables::gap(&rows(group)),
+                Experiment::Clocks(_) => experiments::clocks::tables(&rows(group)),
+                Experiment::Timers(_) => experiments::timers::tables(&rows(group)),
+                Experiment::Sleep(_) => experiments::sleep::tables(run, &rows(group)),
+                Experiment::Yield(_) => experiments::yields::tables(&rows(group)),
+                Experiment::Load(_) => experiments::load::tables(&rows(group)),
+                Experiment::Cores(_) => experiments::cores::tables(&rows(group)),
+                Experiment::Gap(_) => experiments::gap::tables(&rows(group)),
                 Experiment::Scenario(_) | Experiment::ScenarioComputer(_) => scenarios(run, &group),
                 Experiment::Watch(_) => tables::watch(&rows(group)),
                 Experiment::Log(_) => tables::log(&rows(group)),

@@ -32,36 +32,36 @@ const VIRIDIS: [(u8, u8, u8); 9] = [
 ];
 
 /// The contents of a heat map.
-pub(super) struct HeatMap<'a> {
-    pub(super) title: String,
-    pub(super) caption: String,
+pub(crate) struct HeatMap<'a> {
+    pub(crate) title: String,
+    pub(crate) caption: String,
     /// The names of the axes.
-    pub(super) axes: [&'a str; 2],
+    pub(crate) axes: [&'a str; 2],
     /// The columns from the left.
-    pub(super) columns: Vec<String>,
+    pub(crate) columns: Vec<String>,
     /// The rows from below: their names, and the value of each column.
-    pub(super) rows: Vec<(String, Vec<Option<f64>>)>,
+    pub(crate) rows: Vec<(String, Vec<Option<f64>>)>,
     /// A value in writing.
-    pub(super) written: fn(f64) -> String,
-    pub(super) scale: Scale,
+    pub(crate) written: fn(f64) -> String,
+    pub(crate) scale: Scale,
 }
 
 /// Which colour a value has.
 #[derive(Clone, Copy)]
-pub(super) struct Scale {
+pub(crate) struct Scale {
     /// The name of the quantity.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// Its ends, as powers of ten.
-    pub(super) ends: (f64, f64),
+    pub(crate) ends: (f64, f64),
     /// In how many equal parts it is marked.
-    pub(super) parts: i32,
+    pub(crate) parts: i32,
     /// One of its values in writing.
-    pub(super) written: fn(f64) -> String,
+    pub(crate) written: fn(f64) -> String,
 }
 
 impl HeatMap<'_> {
     /// Draws it, with the machine of a run below; without one, the caption tells of the machines.
-    pub(super) fn draw(&self, run: Option<&Run>) -> String {
+    pub(crate) fn draw(&self, run: Option<&Run>) -> String {
         let sheet = Sheet::new(&self.title, &self.caption, self.bottom() - TOP + AXIS);
         let drawing = |canvas: &Canvas| {
             for (r, (_, values)) in self.rows.iter().enumerate() {

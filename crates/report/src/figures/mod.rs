@@ -11,11 +11,10 @@ mod bench;
 pub mod chart;
 mod comparison;
 mod computer;
-mod heat;
+pub(crate) mod heat;
 mod log;
-mod measure;
 mod pace;
-mod panels;
+pub(crate) mod panels;
 pub mod plot;
 pub mod rows;
 mod scenario;
@@ -25,6 +24,8 @@ mod sweep;
 
 use punctual_record::Run;
 use punctual_record::experiment::{Decades, Sleep};
+
+use crate::experiments;
 
 pub use comparison::comparison_figures;
 pub use sweep::sweep_figures;
@@ -115,13 +116,13 @@ pub(crate) fn of_waits(run: &Run) -> Vec<Figure> {
     figures.extend(bench::interval(run));
     figures.extend(bench::margin(run));
     figures.extend(bench::robustness(run));
-    figures.extend(measure::clocks(run));
-    figures.extend(measure::timers(run));
+    figures.extend(experiments::clocks::figure::figures(run));
+    figures.extend(experiments::timers::figure::figures(run));
     figures.extend(bench::SLEEP.draw::<Sleep>(run));
-    figures.extend(measure::yields(run));
-    figures.extend(measure::load(run));
-    figures.extend(measure::cores(run));
-    figures.extend(measure::gap(run));
+    figures.extend(experiments::yields::figure::figures(run));
+    figures.extend(experiments::load::figure::figures(run));
+    figures.extend(experiments::cores::figure::figures(run));
+    figures.extend(experiments::gap::figure::figures(run));
     figures.extend(computer::doctor(run));
     figures.extend(computer::watch(run));
     figures.extend(log::log(run));

@@ -13,50 +13,50 @@ use super::chart::{Chart, Place};
 const X_LABELS: i32 = 46;
 
 /// The contents of a figure of panels.
-pub(super) struct Panels<'a> {
-    pub(super) title: String,
-    pub(super) caption: String,
-    pub(super) layout: Layout,
+pub(crate) struct Panels<'a> {
+    pub(crate) title: String,
+    pub(crate) caption: String,
+    pub(crate) layout: Layout,
     /// The axis of all of them. Its name is below the last.
-    pub(super) x: Axis,
+    pub(crate) x: Axis,
     /// The quantity of all y axes, where those have no names.
-    pub(super) y: &'static str,
+    pub(crate) y: &'static str,
     /// The words above the first panel, with their places on the x axis.
-    pub(super) above: Vec<(f64, String)>,
-    pub(super) panels: Vec<Panel<'a>>,
+    pub(crate) above: Vec<(f64, String)>,
+    pub(crate) panels: Vec<Panel<'a>>,
 }
 
 /// One of the charts.
-pub(super) struct Panel<'a> {
+pub(crate) struct Panel<'a> {
     /// The name to the right of the panel, and lines below it.
-    pub(super) name: &'a str,
-    pub(super) lines: Vec<String>,
-    pub(super) y: Axis,
-    pub(super) draw: Drawing<'a>,
+    pub(crate) name: &'a str,
+    pub(crate) lines: Vec<String>,
+    pub(crate) y: Axis,
+    pub(crate) draw: Drawing<'a>,
 }
 
 /// The drawing of a chart at this place.
-pub(super) type Drawing<'a> = Box<dyn Fn(&Canvas, &Chart, Place) -> Drawn + 'a>;
+pub(crate) type Drawing<'a> = Box<dyn Fn(&Canvas, &Chart, Place) -> Drawn + 'a>;
 
 /// How large they are.
-pub(super) struct Layout {
+pub(crate) struct Layout {
     /// How much of the sheet each has.
-    pub(super) high: i32,
+    pub(crate) high: i32,
     /// The free room above and below each panel.
-    pub(super) air: (i32, i32),
+    pub(crate) air: (i32, i32),
     /// The free room above the first.
-    pub(super) above: i32,
+    pub(crate) above: i32,
     /// Their left edge.
-    pub(super) left: i32,
+    pub(crate) left: i32,
     /// The free room to the right of the names.
-    pub(super) right: i32,
+    pub(crate) right: i32,
     /// How far below the top of a panel its name is, and how far from each other lines are.
-    pub(super) lines: (i32, i32),
+    pub(crate) lines: (i32, i32),
 }
 
 impl Layout {
     /// The left and the right edge of charts with such names beside them.
-    pub(super) fn edges<'s>(&self, names: impl Iterator<Item = &'s str>) -> (i32, i32) {
+    pub(crate) fn edges<'s>(&self, names: impl Iterator<Item = &'s str>) -> (i32, i32) {
         let widest = names.map(text_width).max().unwrap_or(0).clamp(90, 280);
         (self.left, WIDTH - self.right - widest)
     }
@@ -64,7 +64,7 @@ impl Layout {
 
 impl Panels<'_> {
     /// Draws them.
-    pub(super) fn draw(&self, run: &Run) -> String {
+    pub(crate) fn draw(&self, run: &Run) -> String {
         let Layout { high, above, .. } = self.layout;
         let count = self.panels.len() as i32;
         let height = above + high * count + X_LABELS;

@@ -60,7 +60,7 @@ impl Series {
     }
 
     /// One for each subject, through its `points`.
-    pub(super) fn of_subjects<E>(
+    pub(crate) fn of_subjects<E>(
         run: &Run,
         measurements: &[Row<'_, E>],
         points: impl Fn(&[Row<'_, E>]) -> Vec<Point>,
@@ -135,7 +135,7 @@ impl Plot {
 }
 
 /// For a caption: how many points, or other marks, are no medians.
-pub(super) fn means_in_words<E>(measurements: &[Row<'_, E>], marks: &str) -> String {
+pub(crate) fn means_in_words<E>(measurements: &[Row<'_, E>], marks: &str) -> String {
     let means = measurements.iter().filter(|m| select::is_mean(m)).count();
     prose::when(means > 0, || {
         format!(" {means} {marks} are means, as fewer than 20 samples allow no median.")
@@ -143,7 +143,7 @@ pub(super) fn means_in_words<E>(measurements: &[Row<'_, E>], marks: &str) -> Str
 }
 
 /// For a caption: how many points lie below the least that an axis shows.
-pub(super) fn low_in_words(late_ns: impl Iterator<Item = f64>) -> String {
+pub(crate) fn low_in_words(late_ns: impl Iterator<Item = f64>) -> String {
     let low = late_ns.filter(|ns| *ns < LEAST_NS).count();
     prose::when(low > 0, || {
         format!(" {low} points below 1 ns, or early, are drawn at 1 ns.")
@@ -151,7 +151,7 @@ pub(super) fn low_in_words(late_ns: impl Iterator<Item = f64>) -> String {
 }
 
 /// Points from the left.
-pub(super) fn ascending(points: impl Iterator<Item = Point>) -> Vec<Point> {
+pub(crate) fn ascending(points: impl Iterator<Item = Point>) -> Vec<Point> {
     let mut points: Vec<Point> = points.collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     points

@@ -67,22 +67,22 @@ impl<'a> Rows<'a> {
 }
 
 /// A chart of named rows with marks in them, as a description.
-pub(super) struct RowChart<'a> {
-    pub(super) title: &'a str,
-    pub(super) caption: String,
+pub(crate) struct RowChart<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) caption: String,
     /// The quantity of the axis.
-    pub(super) x: &'a str,
+    pub(crate) x: &'a str,
     /// How high a row is.
-    pub(super) high: i32,
+    pub(crate) high: i32,
     /// The rows from the top: their names, and what is drawn in them.
-    pub(super) rows: Vec<(String, Vec<Mark>)>,
-    pub(super) legend: &'a [(&'a str, Look)],
+    pub(crate) rows: Vec<(String, Vec<Mark>)>,
+    pub(crate) legend: &'a [(&'a str, Look)],
     /// The room for the legend.
-    pub(super) beside: i32,
+    pub(crate) beside: i32,
 }
 
 /// A mark in a row: a marker, a box up to the second value, and a line up to the third.
-pub(super) struct Mark {
+pub(crate) struct Mark {
     look: Look,
     /// How far below the middle of the row.
     below: i32,
@@ -94,7 +94,7 @@ pub(super) struct Mark {
 impl Mark {
     /// The median of a measurement, or its mean where so few samples have none, and
     /// its 90th and 99th percentiles.
-    pub(super) fn of(m: &Measurement, look: Look) -> Self {
+    pub(crate) fn of(m: &Measurement, look: Look) -> Self {
         let typical = select::typical_ns(m);
         let [p90, p99] = [m.late_ns.p90, m.late_ns.p99].map(|late| late.map(|ns| ns as f64));
         Self {
@@ -106,7 +106,7 @@ impl Mark {
     }
 
     /// A marker alone, so far below the middle of the row.
-    pub(super) fn at(look: Look, ns: f64, below: i32) -> Self {
+    pub(crate) fn at(look: Look, ns: f64, below: i32) -> Self {
         Self {
             look,
             below,
@@ -147,7 +147,7 @@ impl Mark {
 
 impl RowChart<'_> {
     /// Draws it.
-    pub(super) fn draw(&self, run: &Run) -> String {
+    pub(crate) fn draw(&self, run: &Run) -> String {
         let names: Vec<String> = self.rows.iter().map(|(name, _)| name.clone()).collect();
         let rows = Rows::new(&names, self.high);
         let sheet = Sheet::new(self.title, &self.caption, rows.height());

@@ -53,7 +53,7 @@ pub(crate) const fn named(head: &'static str, (_, cell): Told) -> Told {
 }
 
 /// A time that the OS may not count.
-pub(super) fn counted(ns: Option<f64>) -> Cell {
+pub(crate) fn counted(ns: Option<f64>) -> Cell {
     Cell::or(ns.map(units::duration), Why::NOT_COUNTED)
 }
 
@@ -77,7 +77,7 @@ fn count(m: &Measurement, times: u64) -> Cell {
 }
 
 /// The median lateness, or the mean where there is none, which is marked.
-pub(super) fn typical(m: &Measurement) -> Option<String> {
+pub(crate) fn typical(m: &Measurement) -> Option<String> {
     let (ns, is_median) = select::typical_late_ns(m)?;
     let mean = if is_median { "" } else { " m" };
     Some(format!("{}{mean}", units::duration(ns)))

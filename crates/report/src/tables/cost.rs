@@ -16,7 +16,7 @@ const WEIGHTS: [(&str, usize); 3] = [("w = 1", 0), ("w = 10", 1), ("w = 100", 2)
 
 /// How a long wait counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Counted {
+pub(crate) enum Counted {
     /// Each lateness at most 1 ms.
     Capped,
     /// All of it.
@@ -43,7 +43,7 @@ impl Counted {
 /// CPU + w x lateness for each weight, with the interval of its median and its
 /// rank. Where lateness is capped, the lowest is marked, and what is tied with it
 /// or not told apart from it. Nothing if no cost is known.
-pub(super) fn per_wait(name: &str, group: &[&Measurement], counted: Counted) -> Option<Section> {
+pub(crate) fn per_wait(name: &str, group: &[&Measurement], counted: Counted) -> Option<Section> {
     group.iter().find_map(|m| counted.cost(m, 0))?;
     let title = format!(
         "{name}: cost per wait, CPU + w x lateness, {}",
@@ -73,7 +73,7 @@ pub(super) fn per_wait(name: &str, group: &[&Measurement], counted: Counted) -> 
 
 /// The capped cost over that of a waiter that knows the distributions of the
 /// overshoots. Nothing if that is not known.
-pub(super) fn over_informed(name: &str, group: &[&Measurement]) -> Option<Section> {
+pub(crate) fn over_informed(name: &str, group: &[&Measurement]) -> Option<Section> {
     let bound = group.iter().find_map(|m| m.informed_cost_ns.as_ref())?;
     let costs = WEIGHTS.iter().zip(bound.each());
     let costs = costs.map(|((w, _), cost)| format!("{} ({w})", units::duration(*cost)));
@@ -159,7 +159,7 @@ const WITH_NAPS: [(&str, Costs); 2] = [
 ];
 
 /// The capped costs with more CPU time for each nap. Nothing if none is known.
-pub(super) fn with_naps(name: &str, group: &[&Measurement]) -> Option<Section> {
+pub(crate) fn with_naps(name: &str, group: &[&Measurement]) -> Option<Section> {
     let columns = || {
         WITH_NAPS.iter().flat_map(|&(added, costs)| {
             WEIGHTS.map(|(head, weight)| (format!("{head}\n+ {added}"), (costs, weight)))

@@ -12,7 +12,6 @@ mod computer;
 mod cost;
 mod layout;
 mod log;
-mod measure;
 mod scenario;
 pub mod table;
 pub(crate) mod trace;
@@ -25,7 +24,6 @@ pub(crate) use computer::{CAUSES, HOW_NAMED, REFERENCE, counted, doctor, watch, 
 pub use cost::interval_in_words;
 pub(crate) use cost::ratio_within;
 pub(crate) use log::{log, values as log_values, what as log_what};
-pub(crate) use measure::{clocks, cores, gap, growth, load, sleep, timers, yields};
 pub(crate) use scenario::{expectations, scenario};
 
 use crate::prose;

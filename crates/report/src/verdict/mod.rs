@@ -11,7 +11,6 @@ pub(crate) mod emulated;
 mod identity;
 mod lengths;
 mod log;
-mod measure;
 mod regimes;
 mod scenario;
 pub(crate) mod trace;
@@ -141,7 +140,7 @@ pub(crate) fn of_waits(run: &Run) -> Option<Verdict> {
         computer::watch,
         log::verdict,
         lengths::verdict,
-        measure::verdict,
+        crate::experiments::of_measure,
     ];
     rules.iter().find_map(|rule| rule(run))
 }
@@ -151,7 +150,7 @@ type Rule = fn(&Run) -> Option<Verdict>;
 
 /// The verdict of the first rule that applies, and a sentence of each other one, as far as there
 /// is room above the table.
-fn first_of(run: &Run, rules: &[Rule]) -> Option<Verdict> {
+pub(crate) fn first_of(run: &Run, rules: &[Rule]) -> Option<Verdict> {
     // On a model another says on what that rests.
     let most = if run.machine.evidence.is_empty() {
         4
@@ -169,7 +168,7 @@ fn first_of(run: &Run, rules: &[Rule]) -> Option<Verdict> {
 }
 
 /// How late waits usually were: `58.0 us late in the median`, or `14 ns early`.
-fn typical_in_words(m: &Measurement) -> Option<String> {
+pub(crate) fn typical_in_words(m: &Measurement) -> Option<String> {
     let (ns, is_median) = select::typical_late_ns(m)?;
     let of = if is_median {
         "in the median"
