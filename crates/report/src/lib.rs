@@ -46,7 +46,6 @@ mod histogram;
 #[cfg(not(target_family = "wasm"))]
 mod page;
 pub mod prose;
-mod scenario;
 pub mod select;
 mod sweep;
 pub mod tables;

@@ -1,14 +1,12 @@
 //! The report as plain text.
 
-use punctual_record::experiment::{Deadlines, Pace};
-use punctual_record::{Disturbance, Experiment, Measurement, OfExperiment, Run, RunRow, Warning};
+use punctual_record::{Disturbance, Experiment, Measurement, Run, RunRow, Warning};
 
 #[cfg(not(target_family = "wasm"))]
 use crate::figures::{Figure, of_waits};
-use crate::select::{self, rows};
 use crate::tables::Section;
 use crate::verdict::{self, Verdict};
-use crate::{doctor, experiments, hiccup, prose, scenario, tables};
+use crate::{doctor, experiments, hiccup, prose, tables};
 
 /// The answer of a run; `None` where no rule knows its purpose.
 pub fn verdict<R: Report>(run: &Run<R>) -> Option<Verdict> {
@@ -104,7 +102,8 @@ impl Report for Measurement {
         if run.beside.doctor.is_some() || run.beside.imported.is_some() {
             return head(run);
         }
-        let of_a_scenario = scenario::header(run).filter(|_| scenario::is_alone(run));
+        let of_a_scenario =
+            experiments::scenario::header(run).filter(|_| experiments::scenario::is_alone(run));
         of_a_scenario.unwrap_or_else(|| header(run, true))
     }
 
@@ -112,43 +111,20 @@ impl Report for Measurement {
         if let Some(diagnosis) = &run.beside.doctor {
             return doctor::sections(run, diagnosis);
         }
-        let mut sections = Vec::from_iter(verdict::emulated::section(run));
-        for (_, group) in select::grouped(&run.results, table) {
-            sections.extend(match &group[0].experiment {
-                Experiment::Pace(pace) => match pace.deadlines {
-                    Deadlines::Absolute => tables::pace(&rows(group)),
-                    Deadlines::Relative => tables::frames(&rows(group)),
-                },
-                Experiment::Decades(_) => tables::decades(&rows(group)),
-                Experiment::Interval(_) => tables::interval(&rows(group)),
-                Experiment::Naps(_) => tables::naps(&rows(group)),
-                Experiment::Robustness(_) => tables::robustness(&rows(group)),
-                Experiment::Regimes(_) => tables::regimes(&rows(group)),
-                Experiment::Clocks(_) => experiments::clocks::tables(&rows(group)),
-                Experiment::Timers(_) => experiments::timers::tables(&rows(group)),
-                Experiment::Sleep(_) => experiments::sleep::tables(run, &rows(group)),
-                Experiment::Yield(_) => experiments::yields::tables(&rows(group)),
-                Experiment::Load(_) => experiments::load::tables(&rows(group)),
-                Experiment::Cores(_) => experiments::cores::tables(&rows(group)),
-                Experiment::Gap(_) => experiments::gap::tables(&rows(group)),
-                Experiment::Scenario(_) | Experiment::ScenarioComputer(_) => scenarios(run, &group),
-                Experiment::Watch(_) => tables::watch(&rows(group)),
-                Experiment::Log(_) => tables::log(&rows(group)),
-                Experiment::Trace(_) => tables::trace::trace(&rows(group)),
-                // The diagnosis has told of it.
-                Experiment::Doctor(_) => vec![],
-            });
-        }
+        let mut sections = Vec::from_iter(experiments::emulated::section(run));
+        sections.extend(experiments::tables(run));
         sections.extend(run.beside.traced.iter().flat_map(tables::trace::facts));
         if run.results.is_empty() {
             sections.push(NO_RESULTS.to_owned().into());
         }
-        sections.extend(tables::expectations(&run.beside.expectations));
+        sections.extend(experiments::scenario::expectations(
+            &run.beside.expectations,
+        ));
         sections
     }
 
     fn verdict(run: &Run) -> Option<Verdict> {
-        verdict::of_waits(run)
+        experiments::answer(run)
     }
 
     #[cfg(not(target_family = "wasm"))]
@@ -198,29 +174,6 @@ impl Report for Measurement {
     fn glance(run: &Run) -> Option<String> {
         crate::page::picture::of(run)
     }
-}
-
-/// Which tables a measurement is told in: those of its experiment, whatever they are.
-fn table(m: &Measurement) -> (&'static str, Option<Deadlines>) {
-    // The computer of a scenario stands below its threads.
-    let name = match &m.experiment {
-        Experiment::ScenarioComputer(_) => "scenario",
-        of => of.name(),
-    };
-    (name, Pace::of(m).map(|of| of.deadlines))
-}
-
-/// The tables of each scenario, below what it is where the head of the report
-/// does not say so.
-fn scenarios(run: &Run, measurements: &[&Measurement]) -> Vec<Section> {
-    let by_name = select::grouped(measurements.iter().copied(), scenario::name);
-    let headed = scenario::is_alone(run);
-    let mut sections = Vec::new();
-    for (name, of_scenario) in by_name {
-        sections.extend((!headed).then(|| scenario::title(run, name).into()));
-        sections.extend(tables::scenario(&of_scenario));
-    }
-    sections
 }
 
 /// The head of the run; with the unknown facts of its timers if it `waits`.

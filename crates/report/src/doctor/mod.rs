@@ -15,9 +15,9 @@ use punctual_record::{
 
 pub use rule::timer_rule;
 
+use crate::prose;
 use crate::tables::Section;
 use crate::warnings::nameless;
-use crate::{prose, tables};
 
 /// The findings in words: the diagnosis, and why each of the `results` that was judged
 /// agrees with its prediction or does not.
@@ -142,7 +142,7 @@ fn source(allowance: Allowance) -> &'static str {
 pub(crate) fn sections(run: &Run, diagnosis: &Diagnosis) -> Vec<Section> {
     let mut sections = vec![Section::from(rule_of(diagnosis))];
     sections.extend(not_told(diagnosis).map(Section::from));
-    sections.extend(tables::doctor(run, diagnosis));
+    sections.extend(crate::experiments::doctor::tables(run, diagnosis));
     sections.extend(evidence_of(diagnosis).map(Section::from));
     sections.push(advice_of(&diagnosis.advice).into());
     sections

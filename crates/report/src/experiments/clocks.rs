@@ -126,9 +126,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
 
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod figure {
-
     use super::*;
-
     use crate::figures::rows::{Mark, RowChart};
     use crate::figures::style::Look;
     use crate::figures::{Figure, figure};
@@ -203,10 +201,11 @@ pub(crate) mod figure {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::experiments::tests::{run, sentences};
     use punctual_record::Experiment;
     use punctual_record::experiment::Lengths;
+
+    use super::*;
+    use crate::experiments::tests::{run, sentences};
 
     #[test]
     fn of_clocks_the_cost_and_the_coarsest_are_told() {

@@ -88,9 +88,7 @@ const ALIKE: f64 = 1.1;
 
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod figure {
-
     use super::*;
-
     use crate::figures::plot::means_in_words;
     use crate::figures::rows::{Mark, RowChart};
     use crate::figures::style::Look;
@@ -158,10 +156,10 @@ pub(crate) mod figure {
 
 #[cfg(test)]
 mod tests {
+    use punctual_record::Experiment;
+
     use super::*;
     use crate::experiments::tests::{run, sentences};
-
-    use punctual_record::Experiment;
 
     #[test]
     fn a_slow_cpu_is_named_and_alike_ones_are_not() {

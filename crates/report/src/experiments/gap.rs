@@ -84,12 +84,9 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
 
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod figure {
-
     use super::*;
     use crate::figures::axis::Axis;
-
     use crate::figures::plot::{Plot, Point, Series, ascending, low_in_words, means_in_words};
-
     use crate::figures::{Figure, figure};
 
     /// Median latency by the time asleep, with a line up to the 90th percentile.

@@ -127,12 +127,9 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
 
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod figure {
-
     use super::*;
     use crate::figures::axis::Axis;
-
     use crate::figures::plot::{Plot, Point, Series, ascending, low_in_words, means_in_words};
-
     use crate::figures::style::Look;
     use crate::figures::{Figure, figure};
 
@@ -199,10 +196,10 @@ pub(crate) mod figure {
 
 #[cfg(test)]
 mod tests {
+    use punctual_record::Experiment;
+
     use super::*;
     use crate::experiments::tests::{run, sentences};
-
-    use punctual_record::Experiment;
 
     fn loaded(priority: &str, load_per_cpu: f64, late: i64) -> (Experiment, &'static str, i64) {
         let of = Load {

@@ -379,11 +379,30 @@ fn late(row: &Row<'_, Sleep>) -> String {
     }
 }
 
+#[cfg(not(target_family = "wasm"))]
+pub(crate) mod figure {
+    use super::*;
+    use crate::experiments::lengths::figure::ByLength;
+    use crate::figures::Figure;
+
+    /// The wait calls of the OS.
+    const SLEEP: ByLength = ByLength {
+        name: "sleep",
+        title: "How much longer than asked each call waits",
+        late: "overshoot",
+        counted: "waits of each length and call",
+    };
+
+    pub(crate) fn figures(run: &Run) -> Option<Figure> {
+        SLEEP.draw::<Sleep>(run)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     use punctual_record::{Experiment, Late, Measurement, Round};
+
+    use super::*;
 
     fn row(method: &str, late_ns: &[i64]) -> Measurement {
         let of = Sleep {

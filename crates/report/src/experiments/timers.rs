@@ -214,7 +214,6 @@ pub(crate) mod figure {
     use crate::figures::axis::Axis;
     use crate::figures::chart::{Canvas, Chart, Drawn, GREY, Place, text_width, write};
     use crate::figures::panels::{Layout, Panel, Panels};
-
     use crate::figures::style::Look;
     use crate::figures::{Figure, figure, svg};
     use crate::histogram::{name as name_of_mode, named, usual};
@@ -400,9 +399,9 @@ pub(crate) mod figure {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     use punctual_record::{Experiment, Measurement};
+
+    use super::*;
 
     fn of_timers(slept_ns: &[u64], stated_ns: Option<u64>) -> Run {
         let timers = Timers {

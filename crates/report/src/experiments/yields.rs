@@ -66,14 +66,11 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
 
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod figure {
-
     use punctual_record::nearest_rank;
 
     use super::*;
     use crate::figures::axis::{Axis, LEAST_NS};
-
     use crate::figures::plot::{Plot, Point, Series};
-
     use crate::figures::style::Look;
     use crate::figures::{Figure, figure};
 

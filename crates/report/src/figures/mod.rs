@@ -1,4 +1,4 @@
-//! The figures, by what measured what they show.
+//! The kinds of figures, and those that no experiment has for itself.
 //!
 //! Most figures are of one of four kinds. A `plot` has lines and points between two axes, a chart
 //! has named [`rows`], a `heat` map has cells, and `panels` are charts below each other. Others
@@ -7,23 +7,17 @@
 //! the same [`style`] in all figures of a run.
 
 pub mod axis;
-mod bench;
 pub mod chart;
 mod comparison;
-mod computer;
 pub(crate) mod heat;
-mod log;
-mod pace;
 pub(crate) mod panels;
 pub mod plot;
 pub mod rows;
-mod scenario;
 pub mod style;
 pub mod svg;
 mod sweep;
 
 use punctual_record::Run;
-use punctual_record::experiment::{Decades, Sleep};
 
 use crate::experiments;
 
@@ -109,26 +103,7 @@ pub fn make_names_unique(figures: &mut [Figure]) {
 ///
 /// Values beyond an axis are drawn at its end, and the caption says so.
 pub(crate) fn of_waits(run: &Run) -> Vec<Figure> {
-    let mut figures = pace::frames(run);
-    figures.extend(pace::cost(run));
-    figures.extend(pace::distributions(run));
-    figures.extend(bench::DECADES.draw::<Decades>(run));
-    figures.extend(bench::interval(run));
-    figures.extend(bench::margin(run));
-    figures.extend(bench::robustness(run));
-    figures.extend(experiments::clocks::figure::figures(run));
-    figures.extend(experiments::timers::figure::figures(run));
-    figures.extend(bench::SLEEP.draw::<Sleep>(run));
-    figures.extend(experiments::yields::figure::figures(run));
-    figures.extend(experiments::load::figure::figures(run));
-    figures.extend(experiments::cores::figure::figures(run));
-    figures.extend(experiments::gap::figure::figures(run));
-    figures.extend(computer::doctor(run));
-    figures.extend(computer::watch(run));
-    figures.extend(log::log(run));
-    figures.extend(log::identity(run));
-    figures.extend(scenario::sleeps(run));
-    figures.extend(scenario::idle(run));
+    let mut figures = experiments::figures(run);
     make_names_unique(&mut figures);
     figures
 }

@@ -1,30 +1,23 @@
-//! The tables of the text report, by what measured them.
+//! The layout of tables, and those that no experiment has for itself.
 //!
-//! Each function takes the measurements of its experiment and gives sections of text. A section is
-//! a [`table`](mod@table) by declaration, with columns over typed rows. The common ones are in
-//! `columns`. The text explains the numbers, and why some are missing.
+//! A section of text is a [`table`](mod@table) by declaration, with columns over typed rows. The
+//! common ones are in `columns`. The text explains the numbers, and why some are missing.
 
-mod bench;
 mod cells;
 pub(crate) mod columns;
 mod comparison;
-mod computer;
-mod cost;
+pub(crate) mod cost;
 mod layout;
-mod log;
-mod scenario;
+mod learned;
 pub mod table;
 pub(crate) mod trace;
 
-pub(crate) use bench::{decades, frames, interval, learned, naps, pace, regimes, robustness};
 pub use cells::{Cells, Section};
 pub use comparison::{Compared, Shows, comparison, comparison_sections, param_in_words};
 pub(crate) use comparison::{common, label_of, published_in_words, published_label, ratios, times};
-pub(crate) use computer::{CAUSES, HOW_NAMED, REFERENCE, counted, doctor, watch, who_had_it};
 pub use cost::interval_in_words;
 pub(crate) use cost::ratio_within;
-pub(crate) use log::{log, values as log_values, what as log_what};
-pub(crate) use scenario::{expectations, scenario};
+pub(crate) use learned::learned;
 
 use crate::prose;
 use table::Table;

@@ -1,18 +1,10 @@
 //! The answer before all else: what a run says, in one screen.
 //!
-//! Each kind of run has rules of its own, one file each. A rule says in a sentence what the
-//! numbers support, or that they support nothing. A way to wait is called the cheapest only where
-//! the interval of every other one's cost over it lies above 1.
+//! Here is its layout; the sentences are with their experiments. A sentence says what the numbers
+//! support, or that they support nothing. A way to wait is called the cheapest only where the
+//! interval of every other one's cost over it lies above 1.
 
-mod bench;
 mod compare;
-mod computer;
-pub(crate) mod emulated;
-mod identity;
-mod lengths;
-mod log;
-mod regimes;
-mod scenario;
 pub(crate) mod trace;
 
 pub use compare::comparison_verdict;
@@ -127,46 +119,6 @@ fn asked(command: &str) -> String {
     asked.join(" ")
 }
 
-/// By the first rule that knows what a run of waits was for.
-pub(crate) fn of_waits(run: &Run) -> Option<Verdict> {
-    let rules: [Rule; 11] = [
-        emulated::verdict,
-        trace::verdict,
-        identity::verdict,
-        computer::doctor,
-        bench::verdict,
-        regimes::verdict,
-        scenario::verdict,
-        computer::watch,
-        log::verdict,
-        lengths::verdict,
-        crate::experiments::of_measure,
-    ];
-    rules.iter().find_map(|rule| rule(run))
-}
-
-/// A rule of verdicts.
-type Rule = fn(&Run) -> Option<Verdict>;
-
-/// The verdict of the first rule that applies, and a sentence of each other one, as far as there
-/// is room above the table.
-pub(crate) fn first_of(run: &Run, rules: &[Rule]) -> Option<Verdict> {
-    // On a model another says on what that rests.
-    let most = if run.machine.evidence.is_empty() {
-        4
-    } else {
-        3
-    };
-    let mut told = rules.iter().filter_map(|rule| rule(run));
-    let mut first = told.next()?;
-    for other in told {
-        if first.sentences.len() < most {
-            first.sentences.extend(other.sentences.into_iter().next());
-        }
-    }
-    Some(first)
-}
-
 /// How late waits usually were: `58.0 us late in the median`, or `14 ns early`.
 pub(crate) fn typical_in_words(m: &Measurement) -> Option<String> {
     let (ns, is_median) = select::typical_late_ns(m)?;
@@ -237,7 +189,7 @@ impl Verdict {
 
     /// Never leaves out the row of the plain sleep, nor one that a sentence names. The sentence
     /// with the number `spare` is left out instead where all of that is more than a screen.
-    fn shows_named(mut self, spare: Option<usize>) -> Self {
+    pub(crate) fn shows_named(mut self, spare: Option<usize>) -> Self {
         self.spare = spare;
         if let Some(overview) = &mut self.overview {
             overview.shows_named = true;
@@ -440,7 +392,7 @@ fn to_copy(line: &str, width: usize) -> String {
 }
 
 /// The subject that every system has: a sleep of the OS, and nothing else.
-const PLAIN_SLEEP: &str = "system";
+pub(crate) const PLAIN_SLEEP: &str = "system";
 
 /// Whether a sentence names a subject.
 fn names(sentence: &str, subject: &str) -> bool {

@@ -18,7 +18,7 @@ const ROWS: usize = 20;
 /// Fewer waits are no rhythm, and have no percentiles that say much.
 const FEW: u64 = 20;
 
-pub(super) fn verdict(run: &Run) -> Option<Verdict> {
+pub(crate) fn verdict(run: &Run) -> Option<Verdict> {
     let facts = run.beside.traced.as_ref()?;
     let rows = select::of_run::<Traced>(run);
     let timed: Vec<_> = rows

@@ -3,10 +3,10 @@
 use punctual_record::experiment::{Crowd, Deadlines, Pace};
 use punctual_record::{Cost, Interval, LIBRARY, LateTarget, Measurement, Reached, Run, WEIGHTS};
 
-use super::{PLAIN_SLEEP, Verdict};
 use crate::select::{self, Row};
 use crate::tables::ratio_within;
 use crate::tables::table::Table;
+use crate::verdict::{PLAIN_SLEEP, Verdict};
 use crate::{prose, units};
 
 /// Fewer rounds give no interval of 95 %.
@@ -33,7 +33,7 @@ enum Beside {
     NotJudged,
 }
 
-pub(super) fn verdict(run: &Run) -> Option<Verdict> {
+pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let rows = select::paced(run, Deadlines::Absolute);
     let mut loops: Vec<Loop> = select::grouped(rows, select::rate)
         .into_iter()
@@ -491,7 +491,7 @@ mod tests {
 
     fn said(of: &[(&str, Vec<f64>)]) -> String {
         let rows = of.iter().map(|(subject, costs)| measured(subject, costs));
-        verdict(&Run::of(rows)).unwrap().sentences[0].clone()
+        answer(&Run::of(rows)).unwrap().sentences[0].clone()
     }
 
     #[test]
@@ -526,7 +526,7 @@ mod tests {
         let a = vec![100.0, 100.0, 100.0, 100.0, 300.0, 300.0];
         let b = vec![90.0, 90.0, 250.0, 250.0, 200.0, 200.0];
         let run = Run::of([measured("a", &a), measured("b", &b)]);
-        let verdict = verdict(&run).unwrap();
+        let verdict = answer(&run).unwrap();
         assert!(verdict.sentences[0].contains(", a cost least if "));
         let rows = &verdict.overview.unwrap().rows;
         assert_eq!(rows[0], ["a", "lowest"]);
@@ -570,7 +570,7 @@ mod tests {
             let others = (0..14).map(|n| cheap(&format!("other {n}"), 20.0));
             results.extend(others.chain([cheap("system", 9_000.0)]).collect::<Vec<_>>());
         }
-        let text = verdict(&Run::of(results)).unwrap().text(80);
+        let text = answer(&Run::of(results)).unwrap().text(80);
         for row in ["a ", "b ", "c ", "d ", "system "] {
             assert!(
                 text.lines().any(|line| line.starts_with(row)),
@@ -582,7 +582,7 @@ mod tests {
 
     #[test]
     fn one_way_of_waiting_is_told_without_others() {
-        let alone = |subject: &str| verdict(&Run::of([measured(subject, &[2.0; 6])])).unwrap();
+        let alone = |subject: &str| answer(&Run::of([measured(subject, &[2.0; 6])])).unwrap();
         let ours = alone("adaptive-exact");
         assert_eq!(ours.sentences.len(), 1);
         assert!(
@@ -607,7 +607,7 @@ mod tests {
             m.samples_late_ns.extend([late_ns; 50]);
             m.late_ns = Late::of(&m.samples_late_ns);
             let run = Run::of([m, measured("a", &[1.0; 6])]);
-            verdict(&run).unwrap().sentences.last().unwrap().clone()
+            answer(&run).unwrap().sentences.last().unwrap().clone()
         };
         assert_eq!(
             told(50_001),
@@ -665,7 +665,7 @@ mod tests {
             measured("adaptive-exact", &[90.0, 101.0, 101.0, 101.0, 101.0, 101.0]),
             measured("spin", &[400.0; 6]),
         ]);
-        let weights = &verdict(&close).unwrap().sentences[1];
+        let weights = &answer(&close).unwrap().sentences[1];
         assert!(
             weights.contains("; if 100 us, perhaps adaptive-frugal"),
             "{weights}"
@@ -676,7 +676,7 @@ mod tests {
     fn what_more_rounds_may_tell_is_measured_again_as_it_was() {
         let next = |a: &[f64], b: &[f64]| {
             let run = Run::of([measured("a", a), measured("b", b)]);
-            let verdict = verdict(&run).unwrap();
+            let verdict = answer(&run).unwrap();
             let is_open = verdict.next.contains("Next: --rounds 24");
             // At the other weights too.
             let other_weights = &verdict.sentences[1];
@@ -731,8 +731,8 @@ mod tests {
     fn without_cpu_time_there_is_no_verdict() {
         let mut m = measured("a", &[1.0; 6]);
         m.cost_capped_interval_ns = None::<Weights<Interval>>;
-        assert_eq!(verdict(&Run::of([m.clone(), m])), None);
-        assert_eq!(verdict(&Run::default()), None);
+        assert_eq!(answer(&Run::of([m.clone(), m])), None);
+        assert_eq!(answer(&Run::default()), None);
     }
 
     proptest! {

@@ -1,20 +1,101 @@
-//! The answers about a computer: why waits are late and the remedies, and whether it is noisy and
-//! the causes.
+//! Why waits on a computer are late, and the remedies.
 
-use punctual_record::experiment::{Cause, Doctor, Watch};
-use punctual_record::{Advice, Disturbance, Punctuality, Run, Verdict as Judged};
+use punctual_record::experiment::Doctor;
+use punctual_record::{Advice, Diagnosis, Disturbance, Run, Verdict as Judged};
 
-use super::{Verdict, typical_in_words};
 use crate::select::{self, Row};
-use crate::tables::columns::{P90, PREDICTED};
+use crate::tables::Section;
+use crate::tables::columns::{N, P50, P90, PREDICTED, QUEUED, STOLEN, SUBJECT, named};
 use crate::tables::table::{Cell, Table};
-use crate::tables::{self, CAUSES, HOW_NAMED, who_had_it};
+use crate::verdict::{Verdict, typical_in_words};
 use crate::{prose, units};
+
+/// Instead of a verdict, of waits that no program is held to: what waking up costs, and what
+/// there is besides.
+pub(crate) const REFERENCE: &str = "reference";
+
+/// The table, and a sentence for each verdict.
+pub(crate) fn tables(run: &Run, diagnosis: &Diagnosis) -> Vec<Section> {
+    let measurements = select::of_run::<Doctor>(run);
+    if measurements.is_empty() {
+        return vec![];
+    }
+    let table = Table::new("Prediction against measurement: how late", &measurements)
+        .names(2)
+        .column("wait", |m| asked(m.of))
+        .told([named("with", SUBJECT), N, PREDICTED, P50, P90])
+        .column("wake cost", |m| wake(m.of).map(units::duration))
+        .told([QUEUED, STOLEN])
+        .column("verdict", |m| {
+            let verdict = m.of.verdict;
+            verdict.map_or(REFERENCE, Judged::name).to_owned()
+        })
+        .captions(captions(diagnosis, &measurements))
+        .within(crate::tables::width());
+    let verdicts = Some(verdicts(&measurements)).filter(|words| !words.is_empty());
+    std::iter::once(table.section())
+        .chain(verdicts.map(Section::from))
+        .collect()
+}
+
+fn captions(diagnosis: &Diagnosis, measurements: &[Row<'_, Doctor>]) -> Vec<String> {
+    let mut caption = vec![];
+    if let Some(why) = &diagnosis.no_prediction {
+        caption.push(format!("Nothing is predicted: {why}."));
+    }
+    if let Some(model) = &diagnosis.model {
+        caption.push(format!(
+            "`predicted` is the median of the simulator's rule, as {model}."
+        ));
+    }
+    if measurements.iter().any(|m| m.of.wake_cost_ns.is_some()) {
+        caption.push(
+            "`wake cost` is the median lateness, with a slack of 1 ns, of the wait that takes most nearly as long, \
+             measured in the same rounds."
+                .to_owned(),
+        );
+    }
+    if measurements.iter().any(|m| m.of.verdict.is_none()) {
+        caption.push(format!(
+            "`{REFERENCE}`: measured only to compare the others with."
+        ));
+    }
+    caption.push("`queued` and `stolen`: per wait, on average, waiting for a CPU and taken by the hypervisor.".to_owned());
+    if let Some(cpu) = diagnosis.cpu {
+        caption.push(format!("All waits were kept on CPU {cpu}."));
+    }
+    caption
+}
+
+fn verdicts(measurements: &[Row<'_, Doctor>]) -> String {
+    let judged = measurements.iter().filter_map(|m| {
+        let verdict = m.of.verdict.filter(|v| *v != Judged::NoPrediction)?;
+        let words = m.of.agreement.as_ref()?;
+        Some(prose::indented(
+            "  ",
+            &format!(
+                "{} with {}: {}: {words}.",
+                asked(m.of),
+                m.subject,
+                verdict.name()
+            ),
+        ))
+    });
+    judged.collect()
+}
+
+fn asked(of: &Doctor) -> String {
+    units::nominal_fine(of.asked_ns)
+}
+
+fn wake(of: &Doctor) -> Option<f64> {
+    Some(of.wake_cost_ns.as_ref()?.p50? as f64)
+}
 
 /// The length that people ask about.
 const USUAL_NS: u64 = 1_000_000;
 
-pub(super) fn doctor(run: &Run) -> Option<Verdict> {
+pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let diagnosis = run.beside.doctor.as_ref()?;
     let rows = select::of_run::<Doctor>(run);
     let mut sentences: Vec<String> = plain(run, &rows).map(in_words).into_iter().collect();
@@ -56,9 +137,9 @@ pub(super) fn doctor(run: &Run) -> Option<Verdict> {
         .in_words("late: the median.")
         .told([P90])
         .column("verdict", |row| {
-            row.of.verdict.map_or(tables::REFERENCE, Judged::name)
+            row.of.verdict.map_or(REFERENCE, Judged::name)
         })
-        .mark_in_words(tables::REFERENCE, "reference: only for comparison.")
+        .mark_in_words(REFERENCE, "reference: only for comparison.")
         .mark_in_words(
             "inconclusive",
             "inconclusive: the waits are too few or too varied to confirm the prediction.",
@@ -141,129 +222,49 @@ fn late(row: &Row<'_, Doctor>, all: &[Row<'_, Doctor>]) -> Option<Cell> {
     Some(Cell::from(units::lateness(ns)).marked((ns <= least).then_some("least")))
 }
 
-pub(super) fn watch(run: &Run) -> Option<Verdict> {
-    let watches = select::of_run::<Watch>(run);
-    let row = *watches.first()?;
-    let (of, late) = (row.of, &row.m.late_ns);
-    let limit = units::nominal(of.threshold_ns);
-    let every = units::nominal(of.period_ns);
-    let punctuality = Punctuality::of(&[row.m])?;
-    let noise = noise(&punctuality, &limit);
-    let shares = [("p99", late.p99), ("p99.9", late.p999)].into_iter();
-    let shares =
-        shares.filter_map(|(name, ns)| Some(format!("{} at {name}", units::duration(ns?))));
-    let spread = late
-        .p50
-        .map(|ns| format!("{} late in the median", units::duration(ns)));
-    let worst = (late.n > 0).then(|| format!("{} at most", units::duration(late.max)));
-    let spread = spread.into_iter().chain(shares).chain(worst);
-    let without = prose::when(of.waits.is_none() && row.m.missed > 0, || {
-        ", without missed ones, as an older version measured it".to_owned()
-    });
-    let mut sentences = vec![
-        noise,
-        format!(
-            "A deadline every {every} for {}: {}{without}.",
-            units::duration(of.elapsed_ns),
-            prose::list(spread)
-        ),
-    ];
-    if of.lost_waits > 0 {
-        sentences.push(format!(
-            "Of {} more deadlines nothing is known.",
-            of.lost_waits
-        ));
+#[cfg(not(target_family = "wasm"))]
+pub(crate) mod figure {
+    use super::*;
+    use crate::figures::rows::{Mark, RowChart};
+    use crate::figures::style::Look;
+    use crate::figures::{Figure, figure};
+    use crate::select::asked_ns;
+
+    /// A row for each wait: the median, a box up to the 90th percentile, a line up to the
+    /// 99th, and the predicted median.
+    pub(crate) fn figures(run: &Run) -> Option<Figure> {
+        let mut waits = select::of_run::<Doctor>(run);
+        waits.retain(|m| m.late_ns.n > 0);
+        if waits.is_empty() {
+            return None;
+        }
+        let [measured, by_rule] = [0, 4].map(Look::nth);
+        let row = |m: &Row<'_, Doctor>| {
+            let predicted = m.predicted_late_ns;
+            let predicted = predicted.map(|ns| Mark::at(by_rule, ns as f64, 0));
+            let marks = std::iter::once(Mark::of(m, measured)).chain(predicted);
+            let asked = units::nominal_fine(asked_ns(m.of));
+            (format!("{asked} {}", m.subject), marks.collect())
+        };
+        let n = select::waits(&waits);
+        let chart = RowChart {
+            title: "Predicted and measured lateness of a wait",
+            caption: format!(
+                "n = {n} waits each. The disc is the median, the box ends at the 90th percentile, the line at the 99th, where \
+             so many waits tell them. Predicted is the median by the timer rule in force, if waking up cost nothing."
+            ),
+            x: "lateness",
+            high: 34,
+            rows: waits.iter().map(row).collect(),
+            legend: &[("measured", measured), ("predicted", by_rule)],
+            beside: 130,
+        };
+        Some(figure("doctor", chart.draw(run)))
     }
-    let causes = causes(of);
-    let most = causes.first().map(|(_, cause, _)| *cause);
-    let table = Table::new("", &causes)
-        .column("cause", |(_, cause, words)| match cause {
-            Cause::Queued => format!("{words}{}", who_had_it(row)),
-            _ => (*words).to_owned(),
-        })
-        .column("waits", |(n, ..)| *n)
-        .column("worst", |(_, cause, _)| {
-            let of_cause = tables::counted(of).filter(|it| it.cause == *cause);
-            of_cause
-                .map(|hiccup| hiccup.late_ns)
-                .max()
-                .map(units::duration)
-        });
-    let quieter = (run.disturbance.as_ref()).and_then(|seen| seen.quieter_cpu);
-    Some(Verdict::new(sentences, next_of(most, of, quieter)).told(table, HOW_NAMED))
-}
-
-/// Whether it was noisy: how many deadlines were missed, and how many served too late.
-fn noise(of: &Punctuality, limit: &str) -> String {
-    let (due, missed) = (of.due(), of.missed().unwrap_or(0));
-    let hiccups = of.hiccups().unwrap_or(0);
-    let share = |n| format!("{} %", units::percent(of.share(n)));
-    match (missed, hiccups) {
-        (0, 0) => {
-            format!("Quiet: none of {due} deadlines was missed or served more than {limit} late.")
-        }
-        (0, late) => format!(
-            "Noisy: {late} of {due} deadlines ({}) were served more than {limit} late.",
-            share(late)
-        ),
-        (missed, 0) => format!(
-            "Noisy: {missed} of {due} deadlines ({}) were missed, and none was served more than {limit} late.",
-            share(missed)
-        ),
-        (missed, late) => format!(
-            "Noisy: of {due} deadlines {missed} were missed ({}) and {late} served more than {limit} late ({}).",
-            share(missed),
-            share(late)
-        ),
-    }
-}
-
-/// The causes that there were, each with how often, the most frequent first.
-fn causes(of: &Watch) -> Vec<(u64, Cause, &'static str)> {
-    let mut causes: Vec<_> = CAUSES
-        .into_iter()
-        .filter_map(|(cause, words)| Some((*of.hiccups_by_cause.get(cause.name())?, cause, words)))
-        .filter(|(n, ..)| *n > 0)
-        .collect();
-    causes.sort_by_key(|(n, ..)| std::cmp::Reverse(*n));
-    causes
-}
-
-/// The action against the most frequent cause.
-fn next_of(most: Option<Cause>, of: &Watch, quieter: Option<usize>) -> String {
-    let next = match most {
-        Some(Cause::Throttled) => {
-            "Next: punctual doctor says which quota is in force, and how to lift it."
-        }
-        Some(Cause::Queued) => {
-            return match quieter {
-                Some(cpu) => format!(
-                    "Next: stop what had the CPU, or watch a quieter one: punctual watch --cpu {cpu}"
-                ),
-                None => "Next: stop what had the CPU; punctual measure load says what a raised priority brings."
-                    .to_owned(),
-            };
-        }
-        Some(Cause::Stolen) => {
-            "Next: the host of this virtual machine is busy: nothing in here helps. --full has each hiccup."
-        }
-        Some(_) => "Next: punctual doctor says what the timer rule allows; --full has each hiccup.",
-        // A short watch has not seen what is rare.
-        None if of.elapsed_ns < 60_000_000_000 => {
-            "Next: punctual watch --for 10m sees what is rare; --full has the histogram."
-        }
-        None => {
-            "Next: punctual bench says which way to wait costs least here; --full has the histogram."
-        }
-    };
-    next.to_owned()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use punctual_record::experiment::Hiccup;
     use punctual_record::{Diagnosis, Experiment, Late, Measurement};
 
     use super::*;
@@ -297,7 +298,7 @@ mod tests {
             line: "timeBeginPeriod(1);".to_owned(),
             path: None,
         };
-        let verdict = doctor(&diagnosed(Some(Judged::Agrees), vec![advice])).unwrap();
+        let verdict = answer(&diagnosed(Some(Judged::Agrees), vec![advice])).unwrap();
         assert_eq!(
             verdict.sentences,
             [
@@ -316,7 +317,7 @@ mod tests {
         let mut run = diagnosed(Some(Judged::Agrees), vec![]);
         run.results[0].late_ns = Late::of(&[-14; 40]);
         run.results[0].predicted_late_ns = Some(-14);
-        let verdict = doctor(&run).unwrap();
+        let verdict = answer(&run).unwrap();
         let text = verdict.text(80);
         assert!(text.contains("ends 14 ns early in the median"), "{text}");
         assert!(
@@ -341,7 +342,7 @@ mod tests {
             others_fraction: Some(0.93),
             ..Disturbance::default()
         });
-        let busy = doctor(&run).unwrap();
+        let busy = answer(&run).unwrap();
         assert!(
             busy.sentences[0]
                 .ends_with("predicts 14.6 ms. This computer was too busy to say why they differ."),
@@ -361,7 +362,7 @@ mod tests {
             m.predicted_late_ns = Some(-14);
             m.late_ns = Late::of(&[-14; 40]);
         }
-        let early = doctor(&run).unwrap();
+        let early = answer(&run).unwrap();
         let sentence = &early.sentences[0];
         assert!(
             sentence.contains("ends 14 ns early in the median"),
@@ -373,101 +374,14 @@ mod tests {
 
     #[test]
     fn that_nothing_agrees_or_helps_is_said_too() {
-        let differs = doctor(&diagnosed(Some(Judged::Disagrees), vec![])).unwrap();
+        let differs = answer(&diagnosed(Some(Judged::Disagrees), vec![])).unwrap();
         assert!(differs.sentences[0].ends_with("which differs: something else makes it late."));
         assert!(differs.sentences[2].starts_with("None of the known remedies"));
-        let unpredicted = doctor(&diagnosed(None, vec![])).unwrap();
+        let unpredicted = answer(&diagnosed(None, vec![])).unwrap();
         assert_eq!(
             unpredicted.sentences[0],
             "A wait of 1 ms with Sleep ends 14.6 ms late in the median."
         );
-        assert_eq!(doctor(&Run::default()), None);
-    }
-
-    fn watched(hiccups: &[(Cause, u64)]) -> Run {
-        let by_cause: BTreeMap<String, u64> = hiccups
-            .iter()
-            .map(|(cause, n)| (cause.name().to_owned(), *n))
-            .collect();
-        let kept = hiccups.iter().map(|(cause, n)| Hiccup {
-            late_ns: 2_000_000 + n,
-            cause: *cause,
-            ..Hiccup::default()
-        });
-        let watch = Watch {
-            period_ns: 1_000_000,
-            threshold_ns: 1_000_000,
-            elapsed_ns: 10_000_000_000,
-            hiccups: kept.collect(),
-            hiccups_in_all: by_cause.values().sum(),
-            waits: Some(10_000),
-            hiccups_by_cause: by_cause,
-            ..Watch::default()
-        };
-        Run::of([Measurement {
-            late_ns: Late::of(&[60_000; 10_000]),
-            ..Measurement::of(Experiment::Watch(Box::new(watch)), "sleep")
-        }])
-    }
-
-    #[test]
-    fn a_quiet_computer_is_called_quiet_by_how_many_waits() {
-        let verdict = watch(&watched(&[])).unwrap();
-        assert_eq!(
-            verdict.sentences[0],
-            "Quiet: none of 10000 deadlines was missed or served more than 1 ms late."
-        );
-        assert_eq!(verdict.overview, None);
-        assert!(verdict.next.contains("--for 10m"));
-    }
-
-    #[test]
-    fn a_noisy_one_says_who_it_was_the_most_frequent_first() {
-        let verdict = watch(&watched(&[(Cause::Unknown, 3), (Cause::Stolen, 37)])).unwrap();
-        assert_eq!(
-            verdict.sentences[0],
-            "Noisy: 40 of 10000 deadlines (0.40 %) were served more than 1 ms late."
-        );
-        let rows = verdict.overview.unwrap().rows;
-        assert_eq!(rows[0], ["stolen by the hypervisor", "37", "2.00 ms"]);
-        assert_eq!(rows[1][0], "unknown");
-        assert!(verdict.next.contains("nothing in here helps"));
-    }
-
-    /// A stall is one hiccup and many missed deadlines, which are what a program feels.
-    #[test]
-    fn missed_deadlines_come_first() {
-        let mut run = watched(&[(Cause::Queued, 60)]);
-        run.results[0].missed = 4_081;
-        let verdict = watch(&run).unwrap();
-        assert_eq!(
-            verdict.sentences[0],
-            "Noisy: of 10000 deadlines 4081 were missed (40.8 %) and 60 served more than 1 ms late (0.60 %)."
-        );
-        let first = |verdict: Verdict| verdict.sentences[1].clone();
-        let of_all = first(verdict);
-        assert!(
-            of_all.starts_with("A deadline every 1 ms for 10.0 s: 60.0 us late in the median"),
-            "{of_all}"
-        );
-
-        let mut missed_only = watched(&[]);
-        missed_only.results[0].missed = 12;
-        assert_eq!(
-            watch(&missed_only).unwrap().sentences[0],
-            "Noisy: 12 of 10000 deadlines (0.12 %) were missed, and none was served more than 1 ms late."
-        );
-
-        let Experiment::Watch(old) = &mut run.results[0].experiment else {
-            unreachable!("it is a watch");
-        };
-        old.waits = None;
-        let verdict = watch(&run).unwrap();
-        assert!(
-            verdict.sentences[0].starts_with("Noisy: of 14081 deadlines 4081 were missed (29.0 %)")
-        );
-        assert!(
-            first(verdict).ends_with(", without missed ones, as an older version measured it.")
-        );
+        assert_eq!(answer(&Run::default()), None);
     }
 }

@@ -2,13 +2,13 @@
 
 use punctual_record::{EmulatedWaits, Run};
 
-use super::Verdict;
 use crate::prose;
 use crate::tables::Section;
 use crate::tables::table::{Table, Why};
 use crate::units;
+use crate::verdict::Verdict;
 
-pub(super) fn verdict(run: &Run) -> Option<Verdict> {
+pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let emulated = run.beside.emulated.as_ref()?;
     let model = run.beside.models.first();
     let model = model.map_or("the model", |model| model.name.as_str());

@@ -7,14 +7,14 @@ use plotters::style::text_anchor::HPos;
 use punctual_record::experiment::{Deadlines, Pace};
 use punctual_record::{Measurement, Run};
 
-use super::axis::{Axis, LEAST_NS};
-use super::chart::{
+use crate::figures::axis::{Axis, LEAST_NS};
+use crate::figures::chart::{
     Canvas, Chart, Drawn, GREY, Pixel, Place, Sheet, approximate_in_words, text_width, write,
 };
-use super::panels::{Layout, Panel, Panels};
-use super::plot::{Plot, Point, Series, low_in_words};
-use super::style::Look;
-use super::{Figure, figure, svg};
+use crate::figures::panels::{Layout, Panel, Panels};
+use crate::figures::plot::{Plot, Point, Series, low_in_words};
+use crate::figures::style::Look;
+use crate::figures::{Figure, figure, svg};
 use crate::select::{self, Row};
 use crate::{prose, units};
 
@@ -36,7 +36,7 @@ const MOST_VALUES: usize = 200;
 
 /// For each rate, a strip per subject on one scale, so that one subject's line
 /// does not hide the others.
-pub(super) fn frames(run: &Run) -> Vec<Figure> {
+pub(crate) fn frames(run: &Run) -> Vec<Figure> {
     [Shown::Frames, Shown::Lateness]
         .into_iter()
         .flat_map(|series| {
@@ -280,7 +280,7 @@ fn caption_of_strips(
 const LEAST_CPU_PERCENT: f64 = 0.01;
 
 /// For each rate, a point per subject.
-pub(super) fn cost(run: &Run) -> Vec<Figure> {
+pub(crate) fn cost(run: &Run) -> Vec<Figure> {
     select::grouped(select::paced(run, Deadlines::Absolute), select::rate)
         .iter()
         .filter_map(|(rate, group)| costs_at(run, rate, &select::plain(group)))
@@ -486,7 +486,7 @@ const HISTOGRAMS: Layout = Layout {
 
 /// For each rate the share of waits that were later than so much, and how many were how
 /// late.
-pub(super) fn distributions(run: &Run) -> Vec<Figure> {
+pub(crate) fn distributions(run: &Run) -> Vec<Figure> {
     let mut sampled = select::paced(run, Deadlines::Absolute);
     sampled.retain(|m| !m.samples_late_ns.is_empty());
     select::grouped(sampled, select::rate)

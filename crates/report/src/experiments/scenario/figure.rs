@@ -7,15 +7,15 @@ use plotters::style::text_anchor::HPos;
 use punctual_record::Run;
 use punctual_record::experiment::{IdleStretch, ScenarioComputer, ScenarioThreads};
 
-use super::axis::Axis;
-use super::chart::{
+use crate::figures::axis::Axis;
+use crate::figures::chart::{
     Canvas, Chart, Drawn, GREY, LegendAbove, Pixel, Sheet, TOP, WIDTH, text_width, write,
 };
-use super::panels::{Layout, Panel, Panels};
-use super::style::Look;
-use super::{Figure, figure, svg};
+use crate::figures::panels::{Layout, Panel, Panels};
+use crate::figures::style::Look;
+use crate::figures::{Figure, figure, svg};
 use crate::select::{self, Row};
-use crate::{scenario, units};
+use crate::units;
 
 /// The names of the phases are above the first panel.
 const LAYOUT: Layout = Layout {
@@ -32,7 +32,7 @@ const LAYOUT: Layout = Layout {
 const DOT: i32 = 3;
 
 /// For each name of threads of a scenario, a panel per model on one scale.
-pub(super) fn sleeps(run: &Run) -> Vec<Figure> {
+pub(crate) fn sleeps(run: &Run) -> Vec<Figure> {
     let mut sampled = select::of_run::<ScenarioThreads>(run);
     sampled.retain(|m| !m.samples_slept_ns.is_empty());
     select::grouped(sampled, |m| {
@@ -52,7 +52,7 @@ struct Phase<'r> {
 
 fn phases<'r>(run: &'r Run, scenario: &str) -> Vec<Phase<'r>> {
     let mut from = 0.0;
-    let phases = scenario::described(run, scenario).map(|scenario| &scenario.phases);
+    let phases = super::described(run, scenario).map(|scenario| &scenario.phases);
     let phases = phases.into_iter().flatten().map(|phase| {
         let to = from + phase.length_ns as f64 / 1e9;
         let name = phase.name.as_str();
@@ -96,7 +96,7 @@ fn of_threads(
     let numbered = phases
         .iter()
         .any(|phase| f64::from(text_width(phase.name)) > (phase.to - phase.from) * room);
-    let time = match scenario::is_virtual(run) {
+    let time = match super::is_virtual(run) {
         true => "virtual time (s)",
         false => "time (s)",
     };
@@ -112,7 +112,7 @@ fn of_threads(
             bounds(canvas, chart, &phases, longest * 1.05)
         }),
     });
-    let of = scenario::of_several(run, scenario);
+    let of = super::of_several(run, scenario);
     let charts = Panels {
         title: format!("Sleeps of thread `{subject}`{of}"),
         caption: caption(&panels, &phases, numbered),
@@ -203,7 +203,7 @@ type Stretches = (String, Vec<IdleStretch>);
 
 /// The share of the idle time by the length of the stretch, for each scenario
 /// a panel per model and phase.
-pub(super) fn idle(run: &Run) -> Vec<Figure> {
+pub(crate) fn idle(run: &Run) -> Vec<Figure> {
     let mut computer = select::of_run::<ScenarioComputer>(run);
     computer.retain(|m| m.of.idle_stretches.is_some());
     select::grouped(computer, |m| m.of.at.scenario.as_str())
@@ -222,7 +222,7 @@ fn of_scenario(
     let counts = panels
         .iter()
         .map(|(_, stretches)| stretches.iter().map(|s| s.count).sum());
-    let of_several = scenario::of_several(run, scenario);
+    let of_several = super::of_several(run, scenario);
     let bar = |&length: &u64| {
         let name = match length {
             0 => "less".to_owned(),

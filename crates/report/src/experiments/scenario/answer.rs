@@ -3,12 +3,12 @@
 use punctual_record::experiment::{ScenarioComputer, ScenarioThreads};
 use punctual_record::{Expectation, Measurement, Run};
 
-use super::Verdict;
 use crate::select::{self, Row};
 use crate::tables::table::Table;
-use crate::{prose, scenario, units};
+use crate::verdict::Verdict;
+use crate::{prose, units};
 
-pub(super) fn verdict(run: &Run) -> Option<Verdict> {
+pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let is_of_scenario = |m: &Measurement| m.experiment.phase().is_some();
     let rows: Vec<Row<ScenarioThreads>> = select::of_run(run);
     let names = select::grouped(rows.iter().copied(), |row| row.of.at.scenario.as_str());
@@ -25,7 +25,7 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     sentences.extend(compared(&run.beside.expectations));
     let waiting: Vec<_> = rows.iter().copied().filter(waits).collect();
     let models = select::grouped(rows.iter(), |row| &row.of.at.on);
-    let example = waiting.first().filter(|_| scenario::is_virtual(run));
+    let example = waiting.first().filter(|_| super::is_virtual(run));
     let line = example.map(|row| {
         let of_one = prose::when(models.len() > 1, || format!(" --on {}", row.of.at.on));
         // A scenario from standard input can be repeated by a pipe only.

@@ -1,7 +1,16 @@
-//! The head of the report of a scenario: what it is, and on what it ran.
+//! Scenarios: the head of the report, which says what a scenario is and on what it ran; its tables, answer and figures.
+
+mod answer;
+#[cfg(not(target_family = "wasm"))]
+pub(crate) mod figure;
+mod tables;
+
+pub(crate) use answer::answer;
+pub(crate) use tables::expectations;
 
 use punctual_record::{Measurement, ModelFacts, Run, ScenarioFacts};
 
+use crate::tables::Section;
 use crate::{prose, select, units};
 
 /// Whether a run is one scenario on models and nothing else, so that the scenario is the subject
@@ -128,4 +137,17 @@ fn calibrated(model: &ModelFacts) -> Vec<String> {
         .filter(|of| matches!(of.confidence.as_str(), "C" | "D"))
         .map(|of| format!("{} {} {}", of.key, of.value, of.confidence))
         .collect()
+}
+
+/// The tables of each scenario, below what it is where the head of the report
+/// does not say so.
+pub(crate) fn tables(run: &Run, measurements: &[&Measurement]) -> Vec<Section> {
+    let by_name = select::grouped(measurements.iter().copied(), name);
+    let headed = is_alone(run);
+    let mut sections = Vec::new();
+    for (name, of_scenario) in by_name {
+        sections.extend((!headed).then(|| title(run, name).into()));
+        sections.extend(tables::tables(&of_scenario));
+    }
+    sections
 }

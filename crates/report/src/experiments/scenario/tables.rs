@@ -6,16 +6,16 @@ use std::collections::BTreeSet;
 use punctual_record::experiment::{Range, ScenarioComputer, ScenarioThreads, Tail};
 use punctual_record::{Expectation, Measurement, Mode};
 
-use super::cells::Section;
-use super::table::{Cell, Column, Table, Why};
 use crate::select::{self, Row, model, phase};
+use crate::tables::Section;
+use crate::tables::table::{Cell, Column, Table, Why};
 use crate::{prose, units};
 
 /// With more names than this, tables of a line or two become one.
 const MANY_NAMES: usize = 3;
 
 /// A table for each name of threads, and one for the computer.
-pub(crate) fn scenario(measurements: &[&Measurement]) -> Vec<Section> {
+pub(crate) fn tables(measurements: &[&Measurement]) -> Vec<Section> {
     let of = || measurements.iter().copied();
     let (threads, computer): (Vec<Row<ScenarioThreads>>, Vec<Row<ScenarioComputer>>) =
         (select::rows(of()), select::rows(of()));
@@ -112,7 +112,7 @@ fn laid_out<'r, E>(
         phases.sort_by_key(|(_, of_phase)| index(of_phase[0].m));
         for most in (0..=SPARE_MAX).rev() {
             let table = models_beside(title, group, &phases, columns, most);
-            if table.width() <= super::width() {
+            if table.width() <= crate::tables::width() {
                 let counts = (n != "0" && !table.has("n")).then(|| counts.clone());
                 return table.captions(counts).ending(read).section();
             }

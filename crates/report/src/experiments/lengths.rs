@@ -1,50 +1,31 @@
-//! Which way to wait is best over lengths, intervals or schedulers.
+//! Which way to wait is best at each of several lengths, intervals or schedulers.
 
-use punctual_record::experiment::{Deadlines, Decades, IntervalLength, Naps, Robustness};
-use punctual_record::{Measurement, Run};
+use punctual_record::Measurement;
 
-use super::{Rule, Verdict};
-use crate::select::{self, Row, asked_ns};
+use crate::select::{self, Row};
 use crate::tables::table::{Cell, Table};
+use crate::verdict::Verdict;
 use crate::{prose, units};
 
 /// One number of a subject at a point.
-struct At<'r> {
-    subject: &'r str,
-    at: f64,
-    value: f64,
+pub(crate) struct At<'r> {
+    pub(crate) subject: &'r str,
+    pub(crate) at: f64,
+    pub(crate) value: f64,
 }
 
 /// The words for such a run.
-struct Points {
+pub(crate) struct Points {
     /// The low quantity: `least late in the median`.
-    low: &'static str,
+    pub(crate) low: &'static str,
     /// The points: `lengths`.
-    points: &'static str,
-    caption: &'static str,
-    written: fn(f64) -> String,
-}
-
-/// By the first of them, with what the others say in a sentence each.
-pub(super) fn verdict(run: &Run) -> Option<Verdict> {
-    let rules: [Rule; 5] = [
-        |run| DECADES.of(lateness(&select::of_run::<Decades>(run), asked_ns)),
-        |run| {
-            let frames = select::paced(run, Deadlines::Relative);
-            FRAMES.of(lateness(&frames, |of| of.period_ns as f64))
-        },
-        |run| {
-            let rows = select::of_run::<IntervalLength>(run);
-            INTERVAL.of(cells(&rows, |of| of.period_ns as f64, |m| m.cpu.fraction))
-        },
-        |run| NAPS.of(lateness(&select::of_run::<Naps>(run), asked_ns)),
-        |run| ROBUSTNESS.of(errors(&select::of_run(run))),
-    ];
-    super::first_of(run, &rules)
+    pub(crate) points: &'static str,
+    pub(crate) caption: &'static str,
+    pub(crate) written: fn(f64) -> String,
 }
 
 /// A number of each row, where it has one.
-fn cells<'r, E>(
+pub(crate) fn cells<'r, E>(
     rows: &[Row<'r, E>],
     at: fn(&E) -> f64,
     value: fn(&Measurement) -> Option<f64>,
@@ -60,67 +41,15 @@ fn cells<'r, E>(
 }
 
 /// How late it was.
-fn lateness<'r, E>(rows: &[Row<'r, E>], at: fn(&E) -> f64) -> Vec<At<'r>> {
+pub(crate) fn lateness<'r, E>(rows: &[Row<'r, E>], at: fn(&E) -> f64) -> Vec<At<'r>> {
     cells(rows, at, select::typical_ns)
-}
-
-/// Frames that each begin when the one before has ended.
-const FRAMES: Points = Points {
-    low: "had the least median lateness",
-    points: "frame lengths",
-    caption: "Median lateness, by the length of a frame.",
-    written: units::duration,
-};
-
-const DECADES: Points = Points {
-    low: "had the least median lateness",
-    points: "lengths",
-    caption: "Median lateness, by the length of the wait.",
-    written: units::duration,
-};
-
-const NAPS: Points = Points {
-    low: "had the least median excess",
-    points: "lengths",
-    caption: "Median excess of naps over the length that was asked for.",
-    written: units::duration,
-};
-
-const INTERVAL: Points = Points {
-    low: "used the least CPU time",
-    points: "intervals",
-    caption: "CPU time in % of the time that passed, by the interval between two waits.",
-    written: units::percent,
-};
-
-const ROBUSTNESS: Points = Points {
-    low: "was nearest to the deadline",
-    points: "periods of the scheduler",
-    caption: "Mean distance from the deadline, in % of the length of the wait, by the scheduler's period.",
-    written: units::error_percent,
-};
-
-/// The mean over all lengths, as a scheduler does not ask for the length of a wait.
-fn errors<'r>(rows: &[Row<'r, Robustness>]) -> Vec<At<'r>> {
-    let subjects = select::by_subject(rows).into_iter();
-    let of_subject = |(subject, rows): (&'r str, Vec<Row<'r, Robustness>>)| {
-        let periods = select::by_value(&rows, select::scheduler_ns);
-        let mean = |(at, rows): (f64, Vec<Row<'r, Robustness>>)| {
-            let errors = rows.iter().filter_map(|row| row.of.relative_error);
-            let errors: Vec<f64> = errors.collect();
-            let value = errors.iter().sum::<f64>() / errors.len() as f64;
-            value.is_finite().then_some(At { subject, at, value })
-        };
-        periods.into_iter().filter_map(mean).collect::<Vec<_>>()
-    };
-    subjects.flat_map(of_subject).collect()
 }
 
 /// There is room for so many points.
 const COLUMNS: usize = 4;
 
 impl Points {
-    fn of(&self, cells: Vec<At>) -> Option<Verdict> {
+    pub(crate) fn of(&self, cells: Vec<At>) -> Option<Verdict> {
         let mut points: Vec<f64> = cells.iter().map(|cell| cell.at).collect();
         points.sort_by(f64::total_cmp);
         points.dedup();
@@ -141,7 +70,7 @@ impl Points {
         let shown = evenly(&points).into_iter();
         let table = Table::new("", &counted)
             .column("way to wait", |(_, subject)| *subject)
-            .mark_in_words(super::PLAIN_SLEEP, "system: a plain OS sleep.")
+            .mark_in_words(crate::verdict::PLAIN_SLEEP, "system: a plain OS sleep.")
             .each(
                 shown.map(|at| (units::nominal(at), at)),
                 |(_, subject), at| {
@@ -193,9 +122,105 @@ fn evenly(points: &[f64]) -> Vec<f64> {
     (0..shown).map(at).collect()
 }
 
+#[cfg(not(target_family = "wasm"))]
+pub(crate) mod figure {
+    use punctual_record::{OfLength, Run};
+
+    use super::*;
+    use crate::figures::axis::Axis;
+    use crate::figures::plot::{Plot, Point, Series, ascending, low_in_words, means_in_words};
+    use crate::figures::{Figure, figure};
+    use crate::select::asked_ns;
+
+    /// A kind of figure over lengths.
+    pub(crate) struct ByLength {
+        /// The name of its file.
+        pub(crate) name: &'static str,
+        pub(crate) title: &'static str,
+        /// The quantity of the y axis, such as `lateness`.
+        pub(crate) late: &'static str,
+        /// The counted things, such as `requests of each length and subject`.
+        pub(crate) counted: &'static str,
+    }
+
+    impl ByLength {
+        pub(crate) fn draw<E: OfLength>(&self, run: &Run) -> Option<Figure> {
+            let measurements = select::of_run::<E>(run);
+            let all = by_length(&measurements);
+            if all.is_empty() {
+                return None;
+            }
+            let plot = Plot {
+                title: self.title.to_owned(),
+                caption: self.caption(&measurements, &all),
+                x: Axis::log_ns("time asked for", all.iter().map(|&(asked, _)| asked)),
+                y: Axis::log_ns(
+                    &format!("median {}", self.late),
+                    all.iter().map(|&(_, late)| late),
+                ),
+                series: alike(Series::of_subjects(run, &measurements, by_length)),
+            };
+            Some(figure(self.name, plot.draw(run)))
+        }
+
+        fn caption<E: OfLength>(&self, measurements: &[Row<'_, E>], points: &[Point]) -> String {
+            let n = select::waits(measurements);
+            let mut caption = format!("Median {} of n = {n} {}.", self.late, self.counted);
+            caption += &means_in_words(measurements, "points");
+            caption += &low_in_words(points.iter().map(|&(_, late)| late));
+            if select::by_subject(measurements).len() > 1 {
+                caption += &format!(
+                    " Alike are those that nowhere differ by more than {:.0} %.",
+                    (ALIKE - 1.0) * 100.0
+                );
+            }
+            if measurements.iter().any(|m| m.of.asked_ns() == 0) {
+                caption += " Waits of 0 ns are only in the table.";
+            }
+            caption
+        }
+    }
+
+    /// Lines that nowhere differ by more than this are drawn as one.
+    const ALIKE: f64 = 1.25;
+
+    /// Series that look the same become one, with the names of all. A line that hides another is
+    /// misleading, and a legend of fifteen is too long.
+    fn alike(all: Vec<Series>) -> Vec<Series> {
+        let mut told: Vec<(Series, usize)> = Vec::new();
+        for series in all {
+            let same = |other: &Series| {
+                let mut pairs = series.line.iter().zip(&other.line);
+                series.line.len() == other.line.len()
+                    && pairs.all(|(a, b)| a.0 == b.0 && (a.1 / b.1).max(b.1 / a.1) <= ALIKE)
+            };
+            match told.iter_mut().find(|(other, _)| same(other)) {
+                Some((_, others)) => *others += 1,
+                None => told.push((series, 0)),
+            }
+        }
+        let named = told.into_iter().map(|(series, others)| match others {
+            0 => series,
+            n => Series {
+                name: format!("{} and {n} alike", series.name),
+                ..series
+            },
+        });
+        named.collect()
+    }
+
+    /// Asked and late, by what was asked. No time at all has no place on the axis.
+    fn by_length<E: OfLength>(measurements: &[Row<'_, E>]) -> Vec<Point> {
+        ascending(measurements.iter().filter_map(|m| {
+            let asked = Some(asked_ns(m.of)).filter(|ns| *ns > 0.0)?;
+            Some((asked, select::typical_ns(m)?))
+        }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use punctual_record::{Experiment, Late, Measurement};
+    use punctual_record::{Experiment, Late, Measurement, Run};
 
     use super::*;
 
@@ -204,14 +229,17 @@ mod tests {
             .iter()
             .map(|&(subject, asked_ns, late)| Measurement {
                 late_ns: Late::of(&[late; 20]),
-                ..Measurement::of(Experiment::Decades(Decades { asked_ns }), subject)
+                ..Measurement::of(
+                    Experiment::Decades(punctual_record::experiment::Decades { asked_ns }),
+                    subject,
+                )
             });
         Run::of(rows)
     }
 
     #[test]
     fn who_is_lowest_most_often_is_counted() {
-        let told = verdict(&run(&[
+        let told = crate::experiments::of_lengths(&run(&[
             ("spin", 1_000, 10),
             ("spin", 1_000_000, 10),
             ("system", 1_000, 50_000),
@@ -236,7 +264,7 @@ mod tests {
     #[test]
     fn ties_are_said_to_count_for_both() {
         let both = [1_000, 2_000].map(|asked| [("spin", asked, 10), ("timer", asked, 10)]);
-        let told = verdict(&run(&both.concat())).unwrap();
+        let told = crate::experiments::of_lengths(&run(&both.concat())).unwrap();
         assert_eq!(
             told.sentences,
             [
@@ -247,8 +275,10 @@ mod tests {
 
     #[test]
     fn of_nothing_nothing_is_said_and_of_one_point_that() {
-        assert_eq!(verdict(&Run::default()), None);
-        let told = verdict(&run(&[("spin", 1_000, 10), ("timer", 1_000, 10)])).unwrap();
+        assert_eq!(crate::experiments::of_lengths(&Run::default()), None);
+        let told =
+            crate::experiments::of_lengths(&run(&[("spin", 1_000, 10), ("timer", 1_000, 10)]))
+                .unwrap();
         assert_eq!(
             told.sentences,
             [
