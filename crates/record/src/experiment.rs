@@ -221,14 +221,36 @@ pub struct Clocks {
     pub read_cost_ns: Option<Lengths>,
 }
 
+/// When a sleep begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Arming {
+    /// As soon as the one before it has ended.
+    #[default]
+    AfterWake,
+    /// After work of a random length.
+    RandomPhase,
+}
+
+impl Arming {
+    /// Its name in a Run.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AfterWake => "after-wake",
+            Self::RandomPhase => "random-phase",
+        }
+    }
+}
+
 /// Sleeps of one round.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timers {
     /// The length asked for.
     pub asked_ns: u64,
-    /// `after-wake` or `random-phase`: when a sleep begins.
-    pub arming: String,
+    /// When a sleep begins.
+    pub arming: Arming,
     /// Which round, counted from 0.
     pub round: u32,
     /// The timer interval that the OS says is in force.

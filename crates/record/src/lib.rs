@@ -40,6 +40,7 @@ pub mod regimes;
 mod run;
 mod scenario;
 mod situation;
+mod subject;
 pub mod sweep;
 mod traced;
 mod visible;
@@ -66,12 +67,11 @@ pub use not_done::NotDone;
 pub use punctuality::Punctuality;
 #[cfg(feature = "schema")]
 pub use run::schema;
-pub use run::{
-    BatchLengths, Cpu, Findings, LIBRARY, MachineFacts, Measurement, Run, SCHEMA, Warning,
-};
+pub use run::{BatchLengths, Cpu, Findings, MachineFacts, Measurement, Run, SCHEMA, Warning};
 pub use scenario::{ModelFacts, ParameterFacts, PhaseFacts, ScenarioFacts};
 pub use serde_json::Value;
 pub use situation::{HostFacts, QuotaFile, Situation, System, TimerInterval};
+pub use subject::{LIBRARY, SubjectId};
 pub use traced::{
     Behind, LateCause, LateParts, LateShare, TraceFacts, Traced, TracedLengths, TracedTimeout,
     WakeUps,

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::compare::{Metric, Row};
+use crate::experiment::Arming;
 
 /// One published figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -317,7 +318,7 @@ impl Published {
         let at_random = row
             .params
             .get("arming")
-            .is_some_and(|a| a == "random-phase");
+            .is_some_and(|a| a == Arming::RandomPhase.name());
         let experiment = row.experiment.as_str();
         match self.beside {
             Beside::Sleeps(ns) => {

@@ -5,6 +5,7 @@ use crate::experiment::OfExperiment as _;
 use crate::experiment::Regimes;
 use crate::interval::Interval;
 use crate::run::Measurement;
+use crate::subject::SubjectId;
 
 /// The condition in which nothing else runs.
 pub const QUIET: &str = "quiet";
@@ -98,7 +99,7 @@ pub fn place(m: &Measurement) -> Option<(&str, &str)> {
 }
 
 fn is_judged(m: &Measurement) -> bool {
-    m.subject.starts_with("adaptive")
+    matches!(SubjectId::of(&m.subject), SubjectId::Adaptive(_))
 }
 
 /// The measurements that can be compared with `mine`, which is judged at `weight`. A subject with

@@ -25,9 +25,6 @@ use crate::visible::{is_visible, visible, visible_lines};
 /// The version of the Run file that this crate writes and reads.
 pub const SCHEMA: &str = "punctual-run/2";
 
-/// The subject that is the library itself, as its users call it.
-pub const LIBRARY: &str = "punctual";
-
 /// The results of one invocation of punctual. Each product has [rows](RunRow) of its own; those of
 /// waiting are [`Measurement`]s.
 ///

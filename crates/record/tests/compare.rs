@@ -5,7 +5,7 @@ mod any_two;
 use proptest::prelude::*;
 use punctual_record::compare::{Comparison, Metric};
 use punctual_record::experiment::{
-    Clocks, Decades, Lengths, Load, Phase, ScenarioThreads, Sleep, Timers,
+    Arming, Clocks, Decades, Lengths, Load, Phase, ScenarioThreads, Sleep, Timers,
 };
 use punctual_record::{Cpu, Experiment, Late, Measurement, Round, Run};
 
@@ -63,7 +63,11 @@ fn experiment() -> impl Strategy<Value = Experiment> {
         count().prop_map(|asked_ns| Experiment::Decades(Decades { asked_ns })),
         (call(), count())
             .prop_map(|(method, asked_ns)| Experiment::Sleep(Sleep { method, asked_ns })),
-        (any::<u32>(), "after-wake|random-phase").prop_map(|(round, arming)| {
+        (any::<u32>(), any::<bool>()).prop_map(|(round, at_random)| {
+            let arming = match at_random {
+                true => Arming::RandomPhase,
+                false => Arming::AfterWake,
+            };
             Experiment::Timers(Timers {
                 round,
                 arming,

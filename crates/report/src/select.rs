@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use punctual_record::experiment::{Crowd, Deadlines, Pace, Robustness, Timers, Yield};
+use punctual_record::experiment::{Arming, Crowd, Deadlines, Pace, Robustness, Timers, Yield};
 use punctual_record::{Measurement, Mode, OfExperiment, OfLength, Run, median};
 
 use crate::units;
@@ -146,7 +146,7 @@ pub(crate) fn at<'r, E>(
 /// The sleeps of one call and length, begun in one way, of all rounds; one at least.
 pub(crate) struct Sleeps<'r> {
     pub(crate) call: &'r str,
-    pub(crate) arming: &'r str,
+    pub(crate) arming: Arming,
     pub(crate) asked_ns: f64,
     /// How long the timer rule in force makes a sleep, if waking up cost nothing.
     pub(crate) predicted_ns: Option<f64>,
@@ -164,7 +164,7 @@ impl<'r> Sleeps<'r> {
         let asked_ns = asked_ns(first.of);
         (!slept_ns.is_empty()).then_some(Self {
             call: &first.m.subject,
-            arming: &first.of.arming,
+            arming: first.of.arming,
             asked_ns,
             predicted_ns: late_ns.map(|late_ns| asked_ns + late_ns as f64),
             slept_ns,

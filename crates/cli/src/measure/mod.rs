@@ -204,7 +204,7 @@ fn head(cases: &[Case]) -> String {
     let settings = ["round", "stated", "slack", "tick step"].map(|name| format!("{name:>10}"));
     let slept = cases.iter().map(|case| {
         let arming = match case.cells.first() {
-            Some(Experiment::Timers(timers)) => timers.arming.as_str(),
+            Some(Experiment::Timers(timers)) => timers.arming.name(),
             _ => "",
         };
         format!("{:>20}{:>12}", format!("{arming}: mean"), "p50")

@@ -14,7 +14,7 @@ use punctual_program::machine::{Section, ThreadObservations};
 use punctual_program::probe::OsClock;
 use punctual_program::program::Op;
 use punctual_program::{Machine, Refusal};
-use punctual_record::experiment::{Lengths, Timers};
+use punctual_record::experiment::{Arming, Lengths, Timers};
 use punctual_record::{Experiment, Measurement, median, modes};
 
 use super::{Call, Conditions, Effort, can, naps, spawn};
@@ -58,7 +58,10 @@ pub fn cases(
     let work_and_nap = |work| [Op::Work(work), Op::nap(call.method, LENGTH)];
     let body: Vec<Op> = works().flat_map(work_and_nap).collect();
     let random_phase = Op::repeat(SLEEPS_MAX / WORKS, body);
-    let armings = [("after-wake", after_wake), ("random-phase", random_phase)];
+    let armings = [
+        (Arming::AfterWake, after_wake),
+        (Arming::RandomPhase, random_phase),
+    ];
     let case = |arming| case(machine, call.method, arming, (takes, steps), conditions);
     armings.map(case).to_vec()
 }
@@ -74,7 +77,7 @@ fn works() -> impl Iterator<Item = Nanos> {
 fn case(
     machine: &dyn Machine,
     method: Method,
-    (arming, sleeps): (&str, Op),
+    (arming, sleeps): (Arming, Op),
     (takes, steps): (Nanos, u64),
     conditions: Conditions,
 ) -> Case {
@@ -94,7 +97,7 @@ fn case(
     };
     let cell = Experiment::Timers(Timers {
         asked_ns: LENGTH.as_ns(),
-        arming: arming.to_owned(),
+        arming,
         ..Timers::default()
     });
     // The worker ends with the program that started it.

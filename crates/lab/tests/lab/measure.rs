@@ -18,7 +18,7 @@ use punctual_program::program::Op;
 use punctual_program::setting::Priority;
 use punctual_program::{Machine, Observations, Program, Refusal};
 use punctual_record::compare::{Comparison, Verdict};
-use punctual_record::experiment::{Clocks, Cores, Load, Timers, Yield};
+use punctual_record::experiment::{Arming, Clocks, Cores, Load, Timers, Yield};
 use punctual_record::{MachineFacts, Measurement, OfExperiment, Run};
 use punctual_sim::{Model, SimMachine};
 use rand_core::Rng as _;
@@ -183,13 +183,13 @@ fn what_is_shown_of_a_round_is_shown_before_the_next_one_begins() {
 #[test]
 fn sleeps_of_1_ms_are_whole_ticks_when_they_begin_on_one() {
     let found = measure_timers("windows-10-1909");
-    let of = |arming: &str, round: u32| {
+    let of = |arming: Arming, round: u32| {
         let mut found = found.iter().map(|m| (m, Timers::of(m).unwrap()));
         let is = |(_, of): &(&Measurement, &Timers)| of.arming == arming && of.round == round;
         found.find(is).unwrap()
     };
     for round in [0, 1] {
-        let (m, timers) = of("after-wake", round);
+        let (m, timers) = of(Arming::AfterWake, round);
         assert_eq!(m.subject, "Sleep(1)");
         assert_eq!(timers.stated_ns, Some(15_625_000));
         assert_eq!(timers.step_clock.as_deref(), Some("timeGetTime"));
@@ -201,7 +201,7 @@ fn sleeps_of_1_ms_are_whole_ticks_when_they_begin_on_one() {
         // that it takes to see three steps of a clock.
         assert_eq!(m.late_ns.n, 25);
     }
-    let spread = of("random-phase", 0);
+    let spread = of(Arming::RandomPhase, 0);
     assert!(spread.1.modes.len() > 5);
     assert_eq!(found.len(), 4);
 }
@@ -321,7 +321,7 @@ fn every_round_reads_the_slack_anew_and_is_predicted_at_it() {
         .map(|m| {
             let of = Timers::of(m).unwrap();
             let slack = of.slack_ns.unwrap();
-            ((of.round, of.arming.as_str()), (slack, m.predicted_late_ns))
+            ((of.round, of.arming.name()), (slack, m.predicted_late_ns))
         })
         .collect();
     assert_eq!(seen.len(), 6);

@@ -585,7 +585,7 @@ mod tests {
 #[cfg(test)]
 mod keys {
     use crate::experiment::{
-        Cores, Deadlines, Experiment, Learning, Naps, Pace, Sleep, Timers, Watch,
+        Arming, Cores, Deadlines, Experiment, Learning, Naps, Pace, Sleep, Timers, Watch,
     };
     use crate::run::Measurement;
 
@@ -668,14 +668,20 @@ mod keys {
 
     #[test]
     fn the_own_sleep_call_of_each_os_is_the_same_thing() {
-        let on = |subject, arming: &str| {
+        let on = |subject, arming| {
             let timers = Timers {
-                arming: arming.to_owned(),
+                arming,
                 ..Timers::default()
             };
             key(Experiment::Timers(timers), subject)
         };
-        assert_eq!(on("Sleep(1)", "after-wake"), on("usleep", "after-wake"));
-        assert_ne!(on("Sleep(1)", "after-wake"), on("Sleep(1)", "random-phase"));
+        assert_eq!(
+            on("Sleep(1)", Arming::AfterWake),
+            on("usleep", Arming::AfterWake)
+        );
+        assert_ne!(
+            on("Sleep(1)", Arming::AfterWake),
+            on("Sleep(1)", Arming::RandomPhase)
+        );
     }
 }

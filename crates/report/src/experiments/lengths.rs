@@ -1,6 +1,6 @@
 //! Which way to wait is best at each of several lengths, intervals or schedulers.
 
-use punctual_record::Measurement;
+use punctual_record::{Measurement, SubjectId};
 
 use crate::select::{self, Row};
 use crate::tables::table::{Cell, Table};
@@ -70,7 +70,7 @@ impl Points {
         let shown = evenly(&points).into_iter();
         let table = Table::new("", &counted)
             .column("way to wait", |(_, subject)| *subject)
-            .mark_in_words(crate::verdict::PLAIN_SLEEP, "system: a plain OS sleep.")
+            .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.")
             .each(
                 shown.map(|at| (units::nominal(at), at)),
                 |(_, subject), at| {

@@ -1,6 +1,6 @@
 //! The lengths of short sleeps, round by round.
 
-use punctual_record::experiment::Timers;
+use punctual_record::experiment::{Arming, Timers};
 use punctual_record::{Mode, Run, nearest_rank};
 
 use crate::histogram::{histogram_of, is_common};
@@ -14,21 +14,21 @@ use crate::{prose, units};
 /// distribution of the lengths of all of them.
 pub(crate) fn tables(measurements: &[Row<'_, Timers>]) -> Vec<Section> {
     select::grouped(measurements.iter().copied(), |m| {
-        (m.m.subject.as_str(), m.of.asked_ns, m.of.arming.as_str())
+        (m.m.subject.as_str(), m.of.asked_ns, m.of.arming)
     })
     .iter()
     .flat_map(|((call, asked, arming), rounds)| {
         let asked = units::nominal(*asked);
-        let name = format!("timers: {call} asked for {asked}, {arming}");
+        let name = format!("timers: {call} asked for {asked}, {}", arming.name());
         [
-            rounds_of(&name, arming, rounds),
+            rounds_of(&name, *arming, rounds),
             lengths(&name, rounds).into(),
         ]
     })
     .collect()
 }
 
-fn rounds_of(name: &str, arming: &str, group: &[Row<'_, Timers>]) -> Section {
+fn rounds_of(name: &str, arming: Arming, group: &[Row<'_, Timers>]) -> Section {
     let clocks = select::grouped(group.iter().copied(), |m| m.of.step_clock.as_deref());
     let clocks: Vec<&str> = clocks.iter().filter_map(|(clock, _)| *clock).collect();
     let step = match clocks[..] {
@@ -75,11 +75,10 @@ fn rounds_of(name: &str, arming: &str, group: &[Row<'_, Timers>]) -> Section {
         .column("lengths", move |m| common(m, modes_in_words(&m.of.modes)))
         .in_words("lengths: those that are common.")
         .caption(match arming {
-            "after-wake" => {
+            Arming::AfterWake => {
                 "Each sleep begins as soon as the one before it has ended: just after a tick, where ticks end sleeps."
             }
-            "random-phase" => "Each sleep begins after work of a random length.",
-            _ => "",
+            Arming::RandomPhase => "Each sleep begins after work of a random length.",
         })
         .captions(group.iter().any(several).then_some(
             "The mean of several lengths is a length that no sleep may have had.",
@@ -130,18 +129,14 @@ fn lengths(name: &str, rounds: &[Row<'_, Timers>]) -> String {
 pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let rows = select::of_run::<Timers>(run);
     let groups = select::grouped(rows.iter().copied(), |row| {
-        (
-            row.m.subject.as_str(),
-            asked_ns(row.of),
-            row.of.arming.as_str(),
-        )
+        (row.m.subject.as_str(), asked_ns(row.of), row.of.arming)
     });
     let told: Vec<Sleeps> = groups
         .iter()
         .filter_map(|(_, rows)| Sleeps::of(rows))
         .collect();
     let first = told.first()?;
-    let random = told.iter().find(|told| told.arming == "random-phase");
+    let random = told.iter().find(|told| told.arming == Arming::RandomPhase);
     let mut sentences = vec![format!(
         "{} takes {} in the median{}{}.",
         sleep_of(first),
@@ -157,7 +152,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let next = "Next: punctual doctor says why sleeps are this long, and what helps; --full has all rounds.";
     let table = Table::new("", &told)
         .column("call, begun", |told| {
-            format!("{}, {}", told.call, told.arming)
+            format!("{}, {}", told.call, told.arming.name())
         })
         .column("wait of", |told| units::nominal(told.asked_ns))
         .only_if(told.iter().any(|other| other.asked_ns != first.asked_ns))
@@ -248,7 +243,7 @@ pub(crate) mod figure {
 
     /// The sleeps of each way to begin them.
     fn panels<'r>(group: &[Row<'r, Timers>]) -> Vec<Sleeps<'r>> {
-        let armings = select::grouped(group.iter().copied(), |m| m.of.arming.as_str());
+        let armings = select::grouped(group.iter().copied(), |m| m.of.arming);
         let panels = armings.iter().filter_map(|(_, rounds)| Sleeps::of(rounds));
         panels.collect()
     }
@@ -277,7 +272,7 @@ pub(crate) mod figure {
             let shares = panel.shares((from, to));
             let highest = shares.values().copied().fold(0.0, f64::max);
             Panel {
-                name: panel.arming,
+                name: panel.arming.name(),
                 lines: vec![format!("n = {}", panel.slept_ns.len())],
                 y: Axis::linear("sleeps (%)", 0.0, highest * 1.05, 3),
                 draw: Box::new(move |canvas, chart, place| {
@@ -406,7 +401,6 @@ mod tests {
     fn of_timers(slept_ns: &[u64], stated_ns: Option<u64>) -> Run {
         let timers = Timers {
             asked_ns: 1_000_000,
-            arming: "after-wake".to_owned(),
             stated_ns,
             ..Timers::default()
         };

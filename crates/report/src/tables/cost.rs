@@ -1,7 +1,7 @@
 //! CPU time and lateness as one number, and whether the ranking by it holds.
 
 use punctual_record::compare::MARGIN;
-use punctual_record::{Cost, Interval, LIBRARY, Measurement, Weights};
+use punctual_record::{Cost, Interval, Measurement, SubjectId, Weights};
 
 use super::cells::Section;
 use super::columns::{N, SUBJECT};
@@ -136,16 +136,17 @@ fn beside_lowest_in_words(group: &[&Measurement]) -> String {
 /// The extra cost of the library over the strategy that it waits with. Nothing where not both were
 /// measured.
 fn library_over_bare(group: &[&Measurement]) -> Option<String> {
-    const BARE: &str = "adaptive-balanced";
-    let of = |name: &str| group.iter().find(|m| m.subject == name);
-    let (library, bare) = (of(LIBRARY)?, of(BARE)?);
+    let of = |subject| group.iter().find(|m| SubjectId::of(&m.subject) == subject);
+    let (library, bare) = (of(SubjectId::Library)?, of(SubjectId::DEFAULT)?);
     let ratios = Weights::try_of(|w| Cost::CAPPED.ratio_at(w, &library.rounds, &bare.rounds))?;
     let ratios = WEIGHTS.iter().zip(ratios.each());
     let ratios = ratios.map(|((w, _), ratio)| format!("{} ({w})", ratio_within(ratio)));
     Some(format!(
-        "`{LIBRARY}` is the library as its users call it, anew in each batch: round by round it costs {} times \
-         what its strategy by itself does, {BARE}.",
-        prose::list(ratios)
+        "`{}` is the library as its users call it, anew in each batch: round by round it costs {} times \
+         what its strategy by itself does, {}.",
+        library.subject,
+        prose::list(ratios),
+        bare.subject
     ))
 }
 
@@ -247,7 +248,7 @@ mod tests {
             rounds: cpu_ns.map(|cpu| Round::of(&[0], None, Some(cpu))).to_vec(),
             ..Measurement::of(of.clone(), name)
         };
-        let library = subject(LIBRARY, [110, 120]);
+        let library = subject(punctual_record::LIBRARY, [110, 120]);
         let bare = subject("adaptive-balanced", [100, 100]);
         assert_eq!(library_over_bare(&[&library]), None);
         let told = library_over_bare(&[&bare, &library]).unwrap();

@@ -12,7 +12,7 @@ pub use compare::comparison_verdict;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use punctual_record::{LIBRARY, Measurement, Run, RunRow, visible};
+use punctual_record::{Measurement, Run, RunRow, SubjectId, visible};
 
 use crate::tables::Cells;
 use crate::tables::table::{Table, has_word, is_best};
@@ -318,7 +318,7 @@ impl Overview {
         let is_always = |i: usize| {
             let name = &self.rows[i][0];
             let is_named = || sentences.iter().any(|sentence| names(sentence, name));
-            self.shows_named && (name == PLAIN_SLEEP || is_named())
+            self.shows_named && (SubjectId::of(name) == SubjectId::PlainSleep || is_named())
         };
         order.sort_by_key(|i| !has_best(&self.rows[*i]) && Some(*i) != library);
         order.sort_by_key(|i| !is_always(*i));
@@ -391,9 +391,6 @@ fn to_copy(line: &str, width: usize) -> String {
     format!("{INDENT}{lines}\n")
 }
 
-/// The subject that every system has: a sleep of the OS, and nothing else.
-pub(crate) const PLAIN_SLEEP: &str = "system";
-
 /// Whether a sentence names a subject.
 fn names(sentence: &str, subject: &str) -> bool {
     let words = sentence.split([' ', ',', ';']);
@@ -409,7 +406,7 @@ fn has_best(row: &[String]) -> bool {
 
 /// Whether a row is the library's.
 fn is_library(row: &[String]) -> bool {
-    let is = |word: &str| word == LIBRARY || word.starts_with("adaptive");
+    let is = |word| SubjectId::of(word).is_of_library();
     row.first().is_some_and(|name| name.split(' ').any(is))
 }
 

@@ -1,6 +1,8 @@
 //! The report of `punctual measure`, for an invented machine.
 
-use punctual_record::experiment::{Clocks, Cores, Gap, Lengths, Load, Sleep, Timers, Yield};
+use punctual_record::experiment::{
+    Arming, Clocks, Cores, Gap, Lengths, Load, Sleep, Timers, Yield,
+};
 use punctual_record::{Experiment, Late, Measurement, Run, modes};
 
 use crate::made_up::{self, Dice};
@@ -89,13 +91,13 @@ fn clocks() -> Vec<Measurement> {
 fn timers(dice: &mut Dice) -> Vec<Measurement> {
     let tick = 999_800_u64;
     let mut all = Vec::new();
-    for arming in ["after-wake", "random-phase"] {
+    for arming in [Arming::AfterWake, Arming::RandomPhase] {
         for round in 0..3 {
             let slept: Vec<u64> = (0..600)
                 .map(|i| match arming {
-                    "after-wake" if i % 100 < 61 => 2 * tick + i * 37 % 900,
-                    "after-wake" => 3 * tick + i * 37 % 900,
-                    _ => 1_000_000 + (dice.even() * tick as f64) as u64,
+                    Arming::AfterWake if i % 100 < 61 => 2 * tick + i * 37 % 900,
+                    Arming::AfterWake => 3 * tick + i * 37 % 900,
+                    Arming::RandomPhase => 1_000_000 + (dice.even() * tick as f64) as u64,
                 })
                 .collect();
             let late: Vec<i64> = slept.iter().map(|&ns| ns as i64 - 1_000_000).collect();
@@ -103,7 +105,7 @@ fn timers(dice: &mut Dice) -> Vec<Measurement> {
             let p50 = late_ns.p50.unwrap() + 1_000_000;
             let timers = Timers {
                 asked_ns: 1_000_000,
-                arming: arming.to_owned(),
+                arming,
                 round,
                 stated_ns: Some(tick),
                 slack_ns: None,

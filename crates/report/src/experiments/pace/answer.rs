@@ -1,12 +1,12 @@
 //! Which way to wait costs least at a rate.
 
 use punctual_record::experiment::{Crowd, Deadlines, Pace};
-use punctual_record::{Cost, Interval, LIBRARY, LateTarget, Measurement, Reached, Run, WEIGHTS};
+use punctual_record::{Cost, Interval, LateTarget, Measurement, Reached, Run, SubjectId, WEIGHTS};
 
 use crate::select::{self, Row};
 use crate::tables::ratio_within;
 use crate::tables::table::Table;
-use crate::verdict::{PLAIN_SLEEP, Verdict};
+use crate::verdict::Verdict;
 use crate::{prose, units};
 
 /// Fewer rounds give no interval of 95 %.
@@ -92,7 +92,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .column(head, |subject| *subject)
         .each(rates, |subject, one| one.cell(subject, style))
         .mark_in_words("alike", "alike: not significantly above the lowest.")
-        .mark_in_words(PLAIN_SLEEP, "system: a plain OS sleep.");
+        .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.");
     let caption = format!(
         "Cost: CPU time + 10 x lateness (up to 1 ms), as a multiple of the lowest [95 % interval]. \
          {rounds} rounds, {waits} waits each.{of_all}"
@@ -110,12 +110,13 @@ fn without_others(loops: &[Loop]) -> Option<Verdict> {
     };
     let sentences = loops.iter().take(3).map(figures);
     let sentences = sentences.chain(targets(loops).take(2)).collect();
-    let other = match first.subject.as_str() {
-        PLAIN_SLEEP => "adaptive-balanced",
-        _ => PLAIN_SLEEP,
+    let other = match SubjectId::of(&first.subject) {
+        SubjectId::PlainSleep => SubjectId::DEFAULT,
+        _ => SubjectId::PlainSleep,
     };
     let next = format!(
-        "Next: --strategy {other},{} compares it with another; --full has all tables.",
+        "Next: --strategy {},{} compares it with another; --full has all tables.",
+        other.name(),
         first.subject
     );
     Some(Verdict::new(sentences, &next))
@@ -420,16 +421,16 @@ fn beside(m: &Measurement, best: &Measurement, weight: usize) -> Beside {
 
 /// Whether they are one strategy at two weights, or the strategy and the library that waits with it.
 fn are_kin(a: &Measurement, b: &Measurement) -> bool {
-    let is_adaptive = |m: &Measurement| m.subject == LIBRARY || m.subject.starts_with("adaptive");
-    a.subject == b.subject || is_adaptive(a) && is_adaptive(b)
+    let is_of_library = |m: &Measurement| SubjectId::of(&m.subject).is_of_library();
+    a.subject == b.subject || is_of_library(a) && is_of_library(b)
 }
 
 /// The origin of a subject whose name does not show it.
 fn introduced(subject: &str) -> &'static str {
-    match subject {
-        "adaptive-balanced" => " (this library's default)",
-        LIBRARY => " (this library as programs call it)",
-        _ if subject.starts_with("adaptive") => " (of this library)",
+    match SubjectId::of(subject) {
+        SubjectId::DEFAULT => " (this library's default)",
+        SubjectId::Library => " (this library as programs call it)",
+        SubjectId::Adaptive(_) => " (of this library)",
         _ => "",
     }
 }
