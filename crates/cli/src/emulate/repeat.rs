@@ -164,7 +164,11 @@ fn answer(model: &Model, emulated: &Emulated) -> Vec<String> {
 fn with_length(waits: &EmulatedWaits) -> String {
     match waits.line_asked_ns {
         Some(_) => waits.name(),
-        None => format!("{} of {:.1} ms", waits.name(), waits.asked_ns as f64 / 1e6),
+        None => format!(
+            "{} of {}",
+            waits.name(),
+            punctual_report::units::ms(waits.asked_ns, 1)
+        ),
     }
 }
 

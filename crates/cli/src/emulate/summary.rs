@@ -159,7 +159,7 @@ fn counted(count: u64, one: &str, many: &str) -> String {
 
 /// A length in milliseconds.
 pub(super) fn shown(ns: Option<u64>) -> String {
-    ns.map_or_else(|| "?".to_owned(), |ns| format!("{:.3} ms", ns as f64 / 1e6))
+    ns.map_or_else(|| "?".to_owned(), |ns| punctual_report::units::ms(ns, 3))
 }
 
 /// The waits that their timer ended, most frequent first.
