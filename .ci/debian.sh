@@ -9,7 +9,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # What each stage needs of Debian.
 packages_windows=(gcc-mingw-w64-x86-64-posix g++-mingw-w64-x86-64-posix wine64 wine)
 packages_instructions=(valgrind)
-packages_capi=(gcc g++ cmake pkg-config valgrind)
+packages_capi=(gcc g++ clang cmake pkg-config valgrind)
 packages_site=(chromium)
 packages_prometheus=(prometheus curl)
 # Of the compiler that .ci/msrv unpacks.
