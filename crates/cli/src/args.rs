@@ -286,9 +286,10 @@ pub(crate) fn man(args: &ManArgs, definition: Definition) -> anyhow::Result<Done
 
 /// The same without its `help` commands, which would get a page for each command that they explain.
 fn without_help(command: Definition) -> Definition {
-    command
-        .disable_help_subcommand(true)
-        .mut_subcommands(without_help)
+    command.mut_subcommands(|below| match below.get_name() {
+        "help" => below.hide(true),
+        _ => without_help(below),
+    })
 }
 
 #[cfg(test)]
