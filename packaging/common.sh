@@ -3,10 +3,10 @@
 # Two builds of one commit with the same compiler and linker give the same bytes, wherever the sources and the
 # folder of the build are. Dates in packages are that of the commit.
 #
-# Needs: cargo, git, GNU tar, and the standard library of the target (`rustup target add`).
+# Needs: cargo, git, GNU tar, and the standard library of the target, which rustup adds.
 # Output: target/packages/, or $CARGO_TARGET_DIR/packages.
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+source "$(dirname "${BASH_SOURCE[0]}")/../.ci/debian.sh"
 cd "$root"
 CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 export CARGO_TARGET_DIR
@@ -31,6 +31,7 @@ export CARGO_ENCODED_RUSTFLAGS CARGO_INCREMENTAL=0
 
 # build TARGET: the stripped command for that target; $program is its path.
 build() {
+  [ -d "$(rustc --print sysroot)/lib/rustlib/$1" ] || rustup target add "$1"
   cargo build --quiet --locked --profile dist --package punctual-cli --target "$1"
   program=$CARGO_TARGET_DIR/$1/dist/punctual
 }
