@@ -9,9 +9,12 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # What each stage needs of Debian.
 packages_windows=(gcc-mingw-w64-x86-64-posix g++-mingw-w64-x86-64-posix wine64 wine)
 packages_instructions=(valgrind)
-packages_capi=(gcc g++ cmake pkg-config valgrind)
+packages_capi=(gcc g++ clang cmake pkg-config valgrind)
 packages_site=(chromium)
 packages_prometheus=(prometheus curl)
+packages_wheel=(unzip)
+packages_deb=(dpkg-dev lintian strace systemd)
+packages_deb_in_root=(mmdebstrap)
 # Of the compiler that .ci/msrv unpacks.
 packages_msrv=(libedit2 libxml2 libz3-4)
 packages_rust=(rustc-web rust-web-src libstd-rust-web-dev lld-19)

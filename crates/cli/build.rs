@@ -23,7 +23,7 @@ fn main() {
     let var = |name: &str| env::var(name).unwrap_or_default();
     let out = PathBuf::from(var("OUT_DIR"));
     let is_supported = var("CARGO_CFG_TARGET_OS") == "linux"
-        && var("CARGO_CFG_TARGET_ENV") == "gnu"
+        && ["gnu", "musl"].contains(&&*var("CARGO_CFG_TARGET_ENV"))
         && var("CARGO_CFG_TARGET_POINTER_WIDTH") == "64"
         && ["x86_64", "aarch64"].contains(&&*var("CARGO_CFG_TARGET_ARCH"));
     let source = PathBuf::from(var("DEP_PUNCTUAL_PRELOAD_SOURCE"));
@@ -52,7 +52,8 @@ fn build(source: &Path, out: &Path) -> Result<PathBuf, String> {
         }
     }
     let var = |name: &str| env::var(name).unwrap_or_default();
-    let (target, folder) = (var("TARGET"), out.join("preload"));
+    // The programs that load it are linked with glibc, however this command is linked.
+    let (target, folder) = (var("TARGET").replace("-musl", "-gnu"), out.join("preload"));
     let linker = target.to_uppercase().replace(['-', '.'], "_");
     println!("cargo::rerun-if-env-changed=CARGO_TARGET_{linker}_LINKER");
     let mut cargo = Command::new(var("CARGO"));

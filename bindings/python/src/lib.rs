@@ -1,10 +1,8 @@
 //! The native part of `punctual_time`; what it means for Python stands in `_native.pyi`.
 
-mod doctor;
 mod guard;
 mod queue;
 mod rate;
-mod runs;
 mod wait;
 
 use pyo3::exceptions::{PyOSError, PyPermissionError, PyRuntimeError, PyValueError};
@@ -18,8 +16,6 @@ use std::time::Duration;
 #[pyo3(name = "_native")]
 mod native {
     #[pymodule_export]
-    use super::doctor::doctor;
-    #[pymodule_export]
     use super::guard::Guard;
     #[cfg(unix)]
     #[pymodule_export]
@@ -28,8 +24,6 @@ mod native {
     use super::queue::{TimerQueue, TimerThread};
     #[pymodule_export]
     use super::rate::{Rate, SlotCounts, Tick};
-    #[pymodule_export]
-    use super::runs::check_run;
     #[pymodule_export]
     use super::wait::{
         Cancel, Cancelled, Outcome, Statistics, Waiter, begin_ns, end_ns, loop_ns, now_ns, show_on,

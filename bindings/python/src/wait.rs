@@ -43,7 +43,7 @@ pub(crate) fn shift(py: Python<'_>) -> PyResult<i64> {
     };
     // Read first: what is told as over is over there, too.
     let shown: u64 = clock.call0(py)?.extract(py)?;
-    Ok(shown.cast_signed().wrapping_sub_unsigned(ns::now()))
+    Ok(shown.wrapping_sub(ns::now()) as i64)
 }
 
 /// A loop of waits as a program in Rust has it, to compare with: how late each was.

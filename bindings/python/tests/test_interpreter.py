@@ -533,6 +533,15 @@ def test_guards_hold_or_say_why_not() -> None:
 RUNS = sorted((pathlib.Path(__file__).parents[3] / "runs").rglob("*.json"))
 
 
+def test_the_version_of_runs_is_that_of_the_command() -> None:
+    source = pathlib.Path(__file__).parents[3] / "crates/record/src/run.rs"
+    from punctual_time import _runs
+
+    assert f'pub const SCHEMA: &str = "{_runs._SCHEMA}";' in source.read_text(encoding="utf-8")
+    schema = json.loads((source.parents[3] / "docs/run.schema.json").read_text(encoding="utf-8"))
+    assert {"schema", *_runs._FIELDS} == set(schema["required"])
+
+
 @pytest.mark.parametrize("kept", RUNS, ids=[run.stem for run in RUNS])
 def test_runs_that_are_kept_are_read(kept: pathlib.Path) -> None:
     run = pt.read_run(kept)
@@ -555,7 +564,7 @@ def a_run(**changes: object) -> "dict[str, object]":
         (a_run(schema=None), "it has no `schema`.*punctual-run/2"),
         (a_run(schema="punctual-run/99"), "`punctual-run/99`.*reads `punctual-run/2`"),
         (a_run(schema="punctual-run/1"), "older.*measure again"),
-        (a_run(schema=2), "invalid type"),
+        (a_run(schema=2), "schema `2`.*reads `punctual-run/2`"),
         (a_run(machine=None), "cannot be read.*machine"),
         (a_run(results={}), "cannot be read"),
         (a_run(results=[{"subject": "<i>"}]), "cannot be read.*experiment"),
@@ -653,10 +662,26 @@ def test_statistics_are_merged() -> None:
             no_statistics()
 
 
-def test_doctor_and_bench() -> None:
+def test_doctor_is_the_answer_of_the_command() -> None:
     found = pt.doctor(quick=True)
     assert "1 ms" in repr(found) and found.data["doctor"]
     assert found.rows and "<pre>" in found._repr_html_()
+
+
+def test_doctor_without_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="install the package punctual-cli"):
+        pt.doctor(quick=True)
+    fails = tmp_path / "punctual"
+    fails.write_text("#!/bin/sh\necho no such thing >&2; exit 2\n")
+    fails.chmod(0o755)
+    with pytest.raises(OSError, match="no such thing"):
+        pt.doctor(quick=True)
+    again = subprocess.run([sys.executable, "-m", "punctual_time", "doctor"], capture_output=True, text=True)
+    assert again.returncode == 2 and again.stderr.startswith("error: ") and "Traceback" not in again.stderr
+
+
+def test_bench() -> None:
     rows = pt.bench([1000], rounds=1, seconds=0.02)["rows"]
     assert {row["way"] for row in rows} >= {"time.sleep", "punctual_time", "asyncio.sleep"}
     # Conversions by hand may be early by a rounding; this library is not.

@@ -375,7 +375,7 @@ static const char *nulls(void) {
 }
 
 static int run(char *line) {
-  char copy[LONG], *words[MOST];
+  char copy[LONG], *words[MOST] = {NULL};
   strcpy(copy, line);
   char *expected = strchr(line, '=');
   check(expected != NULL, "a case has what is expected");
@@ -387,6 +387,7 @@ static int run(char *line) {
   int count = 0;
   for (char *word = strtok(line, " "); word && count < MOST; word = strtok(NULL, " "))
     words[count++] = word;
+  check(count > 0, "a case names its operation");
   const char *operation = words[0], *first = count > 1 ? words[1] : "", *got;
   char weight[64];
   if (!strcmp(operation, "sleep")) got = sleeps(strtoull(first, NULL, 10));

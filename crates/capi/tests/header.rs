@@ -74,6 +74,27 @@ fn each_function_says_of_threads() {
     assert!(functions > 50, "{functions}");
 }
 
+/// A function that the list lacks is not exported.
+#[test]
+fn the_list_of_symbols_has_each_function() {
+    let header = include_str!("../include/punctual.h");
+    let mut declared: Vec<&str> = header
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '(')
+        .filter_map(|word| word.split_once('('))
+        .map(|(name, _)| name)
+        .filter(|name| name.starts_with("punctual_"))
+        .collect();
+    declared.sort_unstable();
+    declared.dedup();
+    let list = include_str!("../libpunctual.map");
+    let lines = list.lines().filter_map(|line| line.strip_prefix("    "));
+    let listed: Vec<&str> = lines.filter_map(|line| line.strip_suffix(';')).collect();
+    assert_eq!(listed, declared, "libpunctual.map");
+    let [major, minor, _] = [0, 1, 2].map(|n| env!("CARGO_PKG_VERSION").split('.').nth(n).unwrap());
+    let version = format!("\nPUNCTUAL_{major}.{minor} {{\n");
+    assert!(list.contains(&version), "libpunctual.map lacks {version}");
+}
+
 /// A newer cargo-c may need a newer Rust than the one that is pinned.
 #[test]
 fn the_readme_installs_the_cargo_c_of_ci() {

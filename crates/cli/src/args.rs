@@ -279,9 +279,17 @@ pub(crate) struct ManArgs {
 /// Writes a page for each command.
 pub(crate) fn man(args: &ManArgs, definition: Definition) -> anyhow::Result<Done> {
     files::directory(&args.directory, "manual pages")?;
-    clap_mangen::generate_to(definition, &args.directory)
+    clap_mangen::generate_to(without_help(definition), &args.directory)
         .with_context(|| format!("cannot write into {}", args.directory.display()))?;
     Ok(Done::Whole)
+}
+
+/// The same without its `help` commands, which would get a page for each command that they explain.
+fn without_help(command: Definition) -> Definition {
+    command.mut_subcommands(|below| match below.get_name() {
+        "help" => below.hide(true),
+        _ => without_help(below),
+    })
 }
 
 #[cfg(test)]

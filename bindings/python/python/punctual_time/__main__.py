@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from . import bench, doctor
 
@@ -15,7 +16,11 @@ def main() -> int:
     commands.add_parser("bench", help="ways to wait, as late as Python sees them")
     asked = parser.parse_args()
     if asked.command == "doctor":
-        print(doctor(quick=asked.quick))
+        try:
+            print(doctor(quick=asked.quick))
+        except OSError as why:
+            print(f"error: {why}", file=sys.stderr)
+            return 2
         return 0
     rows = bench()["rows"]
     print(f"{'Hz':>5}  {'way':<24} {'p50 us':>8} {'p99 us':>8} {'CPU us':>8}")

@@ -6,9 +6,34 @@ import html
 import importlib
 import json
 import os
+import shutil
+import subprocess
+import sysconfig
+import tempfile
 from typing import Any, Dict, List, Union
 
-from . import _native
+# The version of the Runs that this package reads.
+_SCHEMA = "punctual-run/2"
+# The fields that every Run has, with their types.
+_FIELDS = {"punctual_version": str, "command": str, "machine": dict, "results": list}
+
+
+def _check(data: object) -> None:
+    if not isinstance(data, dict):
+        raise ValueError("this is no Run file: `punctual ... --json FILE` writes one")
+    schema = data.get("schema")
+    if schema is None:
+        raise ValueError(f"this is no Run file: it has no `schema` (expected `{_SCHEMA}`)")
+    if schema == "punctual-run/1":
+        raise ValueError(f"this Run file was written by an older punctual; measure again: `{_SCHEMA}` is read")
+    if schema != _SCHEMA:
+        raise ValueError(f"this Run file has schema `{schema}`; this package reads `{_SCHEMA}`")
+    for name, kind in _FIELDS.items():
+        if not isinstance(data.get(name), kind):
+            raise ValueError(f"this Run file cannot be read: its `{name}` is missing or no {kind.__name__}")
+    for row in data["results"]:
+        if not isinstance(row, dict) or not isinstance(row.get("experiment"), str):
+            raise ValueError("this Run file cannot be read: a result does not name its `experiment`")
 
 
 class Run:
@@ -18,16 +43,9 @@ class Run:
     """
 
     def __init__(self, data: Dict[str, Any], words: str = "") -> None:
-        _native.check_run(json.dumps(data))
+        _check(data)
         self.data = data
         self.words = words
-
-    @classmethod
-    def _of(cls, text: str, words: str = "") -> Run:
-        _native.check_run(text)
-        run = cls.__new__(cls)
-        run.data, run.words = json.loads(text), words
-        return run
 
     @property
     def rows(self) -> List[Dict[str, Any]]:
@@ -64,21 +82,46 @@ class Run:
 def read_run(path: Union[str, "os.PathLike[str]"]) -> Run:
     """Reads what `punctual ... --json FILE` has written.
 
-    Raises `ValueError` for all that `punctual report` refuses: another `schema`, or none, and
-    what is no Run. The message says what was found, and what is read.
+    Raises `ValueError` for another `schema`, or none, and for what is no Run or lacks what every
+    Run has. The message says what was found, and what is read.
     """
     # The command reads files that begin with a byte order mark, too.
     with open(path, encoding="utf-8-sig") as file:
         try:
-            return Run._of(file.read())
+            return Run(json.load(file))
         except ValueError as why:
             raise ValueError(f"{os.fspath(path)}: {why}") from None
+
+
+def _command() -> str:
+    """The command `punctual` of this environment, or else the one on the PATH."""
+    own = shutil.which("punctual", path=sysconfig.get_path("scripts"))
+    found = own or shutil.which("punctual")
+    if found is None:
+        raise FileNotFoundError(
+            "doctor() runs the command `punctual`, which is not installed: install the package punctual-cli, "
+            "or put the command on the PATH"
+        )
+    return found
 
 
 def doctor(*, quick: bool = False) -> Run:
     """Which timer rule is in force, what it predicts, what is measured, and what would help.
 
     Takes about 10 s, or quick under 4. `print` the result for the answer; `.data` is all of it.
+    It runs the command `punctual`. Raises `FileNotFoundError` if that is not installed, and
+    `OSError` if it fails.
     """
-    text, words = _native.doctor(quick)
-    return Run._of(text, words)
+    command = _command()
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "run.json")
+        asked = [command, "doctor", "--json", file] + ["--quick"] * quick
+        # An exception of a signal handler, such as KeyboardInterrupt, ends the command too.
+        done = subprocess.run(
+            asked, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace"
+        )
+        if not os.path.exists(file):
+            raise OSError(f"`{command} doctor` failed: {done.stderr.strip() or done.returncode}")
+        run = read_run(file)
+    run.words = done.stdout.strip()
+    return run

@@ -55,7 +55,7 @@ impl<'a> Stage<'a> {
             return Ok(stage);
         }
         let Some(library) = LIBRARY else {
-            let why = match cfg!(all(target_os = "linux", target_env = "gnu")) {
+            let why = match cfg!(target_os = "linux") {
                 true => {
                     "this build of the command has no library for other programs: its build says why"
                 }

@@ -221,4 +221,11 @@ fn the_manual_has_a_page_for_each_command() {
         let page = fs::read_to_string(pages.join(page)).unwrap();
         assert!(page.starts_with(".ie") && page.contains(text), "{page}");
     }
+    let names = fs::read_dir(&pages)
+        .unwrap()
+        .map(|page| page.unwrap().file_name());
+    let of_help: Vec<_> = names
+        .filter(|name| name.to_string_lossy().contains("-help"))
+        .collect();
+    assert!(of_help.is_empty(), "{of_help:?}");
 }
