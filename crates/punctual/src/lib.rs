@@ -189,8 +189,8 @@ const _: () = {
     anywhere::<WaiterBuilder>();
 };
 
-/// Compiles and runs the examples of the README and of `docs/waiting.md`.
+/// Compiles and runs the examples of the README and of `docs/waiting.md`, which `docs/` here links to.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-#[doc = include_str!("../../../docs/waiting.md")]
+#[doc = include_str!("../README.md")]
+#[doc = include_str!("../docs/waiting.md")]
 struct Documentation;
