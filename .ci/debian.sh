@@ -11,6 +11,7 @@ packages_windows=(gcc-mingw-w64-x86-64-posix g++-mingw-w64-x86-64-posix wine64 w
 packages_instructions=(valgrind)
 packages_capi=(gcc g++ cmake pkg-config valgrind)
 packages_site=(chromium)
+packages_workflows=(shellcheck)
 packages_prometheus=(prometheus curl)
 # Of the compiler that .ci/msrv unpacks.
 packages_msrv=(libedit2 libxml2 libz3-4)
