@@ -57,6 +57,8 @@
 //! suspended, and runs on Windows.
 
 #![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
+// docs.rs shows which feature a name needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod budget;
 mod builder;
