@@ -22,7 +22,7 @@ targets_checked=(aarch64-apple-darwin x86_64-unknown-linux-musl aarch64-linux-an
 target_windows=x86_64-pc-windows-gnu
 target_wasm=wasm32-unknown-unknown
 
-# need PACKAGE...: installs what is missing, in CI by sudo, or says what to install.
+# need PACKAGE...: installs what is missing, or says what to install.
 need() {
   command -v dpkg-query >/dev/null || { echo "this needs Debian or a system derived from it" >&2; exit 2; }
   local missing=() package
@@ -30,16 +30,13 @@ need() {
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
   done
   [ ${#missing[@]} -eq 0 ] && return
-  local as_root=()
-  if [ "$(id -u)" -ne 0 ] && [ -n "${CI:-}" ] && sudo -n true 2>/dev/null; then
-    as_root=(sudo -n)
-  elif [ "$(id -u)" -ne 0 ]; then
+  if [ "$(id -u)" -ne 0 ]; then
     echo "missing packages: run 'apt-get install ${missing[*]}' as root, then this again" >&2
     exit 2
   fi
-  "${as_root[@]}" apt-get update -q
+  apt-get update -q
   # Without a service that would start at once: programs are all that is needed.
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -qy --no-install-recommends "${missing[@]}"
+  DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -qy --no-install-recommends "${missing[@]}"
 }
 
 # rust_for TARGET...: their standard library, as rustup has it. Where it has not, Debian's
