@@ -11,6 +11,7 @@ packages_windows=(gcc-mingw-w64-x86-64-posix g++-mingw-w64-x86-64-posix wine64 w
 packages_instructions=(valgrind)
 packages_capi=(gcc g++ clang cmake pkg-config valgrind)
 packages_site=(chromium)
+packages_workflows=(shellcheck)
 packages_prometheus=(prometheus curl)
 packages_wheel=(unzip)
 packages_deb=(dpkg-dev lintian strace systemd)

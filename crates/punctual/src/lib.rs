@@ -57,6 +57,8 @@
 //! suspended, and runs on Windows.
 
 #![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
+// docs.rs shows which feature a name needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod budget;
 mod builder;
@@ -189,8 +191,8 @@ const _: () = {
     anywhere::<WaiterBuilder>();
 };
 
-/// Compiles and runs the examples of the README and of `docs/waiting.md`.
+/// Compiles and runs the examples of the README and of `docs/waiting.md`, which `docs/` here links to.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-#[doc = include_str!("../../../docs/waiting.md")]
+#[doc = include_str!("../README.md")]
+#[doc = include_str!("../docs/waiting.md")]
 struct Documentation;

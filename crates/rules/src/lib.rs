@@ -60,3 +60,8 @@ pub use timers::Timers;
 pub use why::{Explanation, Ms, Why};
 pub use windows::Windows;
 pub use wine::Wine;
+
+/// Compiles and runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Documentation;

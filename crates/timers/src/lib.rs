@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
+// docs.rs shows which feature a name needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod budget;
 #[cfg(feature = "embedded-hal-async")]

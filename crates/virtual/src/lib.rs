@@ -14,5 +14,5 @@ pub use turns::Error;
 
 /// Compiles and runs the examples of `docs/testing.md`.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/testing.md")]
+#[doc = include_str!("../docs/testing.md")]
 struct Documentation;

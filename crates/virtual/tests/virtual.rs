@@ -18,7 +18,7 @@ mod one_loop_everywhere;
 
 #[test]
 fn the_example_prints_what_the_guide_shows() {
-    let guide = include_str!("../../../docs/testing.md");
+    let guide = include_str!("../docs/testing.md");
     let table = one_loop_everywhere::table().unwrap();
     assert!(guide.contains(&table), "{table}");
 }

@@ -208,3 +208,16 @@ fn three_dots_stand_for_any_number_of_lines_and_the_rest_is_exact() {
         );
     }
 }
+
+/// The library's page on crates.io begins with the example of the README, which its doc tests run.
+#[test]
+fn the_readme_begins_with_the_example_of_the_library() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let example = |name: &str| {
+        let text = fs::read_to_string(root.join(name)).unwrap();
+        let begin = text.find("```rust\n").unwrap();
+        let end = begin + text[begin..].find("```\n").unwrap();
+        text[begin..end].to_owned()
+    };
+    assert_eq!(example("README.md"), example("crates/punctual/README.md"));
+}
