@@ -1,11 +1,12 @@
-//! The library that `punctual emulate` and `punctual exec --accurate` start other programs with.
+//! The library that `punctual emulate`, `punctual exec --accurate` and `punctual trace` start other programs with.
 //!
 //! The modules that are public need no library: `punctual-supervise` holds the waits of programs that cannot load it to
 //! the same rule, by the same page and books.
 //!
 //! Under `emulate` each timed wait of libc ends when the [rule](punctual_rules) of another system ends it. A wait that the rule
 //! ends later asks the real function for more; one that it ends sooner asks for less. A wait that an
-//! event ends, ends then. Under `exec --accurate` it ends [when it was asked to end](accurate).
+//! event ends, ends then. Under `exec --accurate` it ends [when it was asked to end](accurate). Under `trace` it is the
+//! real call, and is [logged](traced).
 //!
 //! - No wrapper waits for a lock or calls an allocator of the program. Wrappers run in signal handlers, after a
 //!   fork, and while other threads hold any lock. A wait tries one rule after the other until one is free.
@@ -20,7 +21,11 @@
 //! | [`accurate`] | waits that end when they were asked to end: their page, lateness, limit of spinning |
 //! | [`books`] | the books of a run: what waits were asked for and how they ended |
 //! | [`page`] | the page that the command and its processes share |
-//! | `wait` | a wait, under a rule or on time |
+//! | [`traced`] | waits that are only logged: their page and its ring |
+//! | `wait` | a wait, under a rule, on time, or only logged |
+//! | `interpose/traced` | waits that are only logged, in a process that has the library |
+//! | `delay` | for how long a thread waited for CPUs |
+//! | `sockets` | calls on sockets with a timeout |
 //! | `on_time` | waits that end on time |
 //! | `strategies` | the strategies of the threads that wait so |
 //! | `interpose/books` | a wait under a rule, in a process that has the library |
@@ -41,11 +46,13 @@ pub mod books;
 pub mod call;
 pub mod page;
 pub mod runtime;
+pub mod traced;
 
 #[cfg(all(feature = "interpose", target_os = "linux"))]
 mod interpose {
     mod books;
     mod calls;
+    mod delay;
     mod exec;
     mod java;
     mod lines;
@@ -56,7 +63,9 @@ mod interpose {
     mod python;
     mod real;
     mod slots;
+    mod sockets;
     mod strategies;
+    mod traced;
     mod wait;
 }
 

@@ -261,7 +261,7 @@ impl LateParts {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceFacts {
-    /// Where the events come from: `perf` or `file`.
+    /// Where the events come from: `perf`, `library` or `file`.
     pub source: String,
     /// How long it was traced.
     pub elapsed_ns: u64,
@@ -275,6 +275,12 @@ pub struct TraceFacts {
     /// CPUs that show no events of their idle threads: no end of a timer that comes while they are idle.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpus_without_idle: Vec<u32>,
+    /// The command that would show more, with a sentence on that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub more: Option<String>,
+    /// Whether slack and ticks are upper bounds, as timers were not seen.
+    #[serde(default)]
+    pub has_bounds: bool,
     /// The length of a tick of the timer wheel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick_ns: Option<u64>,
@@ -327,6 +333,8 @@ mod tests {
         lost_events: 0,
         cpus_without_idle: vec![],
         unseen: vec![],
+        more: None,
+        has_bounds: false,
         tick_ns: None,
         throttled_ns: None,
         waits_not_noted: 0,

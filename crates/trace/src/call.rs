@@ -149,6 +149,23 @@ impl Call {
             .map_or("", |(_, name)| name)
     }
 
+    /// The call with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        let mut all = Self::ALL.iter();
+        all.find(|(_, of)| *of == name).map(|(call, _)| *call)
+    }
+
+    /// A result that tells this end of a call that had a timeout.
+    pub fn result_of(self, ended: Ended) -> i64 {
+        match (ended, self.timed_out()) {
+            (Ended::ByTime, TimedOut::Is(result) | TimedOut::IfExpired(result)) => result,
+            // No timeout has it.
+            (Ended::ByEvent, _) => 1,
+            (Ended::BySignal, _) => EINTR,
+            (Ended::Interrupted, _) => ERESTART_RESTARTBLOCK,
+        }
+    }
+
     /// Whether its timeout is a whole number of milliseconds.
     pub const fn takes_milliseconds(self) -> bool {
         matches!(self, Self::Poll | Self::EpollWait | Self::EpollPwait)
@@ -320,6 +337,15 @@ mod tests {
     fn each_call_has_a_name_of_its_own() {
         for (call, name) in Call::ALL {
             assert_eq!(call.name(), name);
+            assert_eq!(Call::named(name), Some(call));
+            for ended in [
+                Ended::ByTime,
+                Ended::ByEvent,
+                Ended::BySignal,
+                Ended::Interrupted,
+            ] {
+                assert_eq!(call.ended(call.result_of(ended), true), ended);
+            }
         }
     }
 }

@@ -36,6 +36,7 @@ pub struct Engine {
     events: u64,
     lost: u64,
     not_noted: u64,
+    has_bounds: bool,
 }
 
 /// A traced thread.
@@ -122,9 +123,22 @@ impl Engine {
             } => {
                 self.rename(next, name);
                 self.cpus.switch(cpu, now, next, name, is_real_time);
-                self.leave(thread, left, cpu, now);
+                self.leave(thread, left, Some(cpu), now);
                 self.run(next, now);
             }
+            What::Due {
+                deadline,
+                leeway,
+                in_wheel,
+            } => {
+                self.has_bounds = true;
+                self.with(thread, |wait, _| wait.is_due(deadline, leeway, in_wheel));
+            }
+            What::Waited { ns } => self.with(thread, |wait, _| wait.has_waited(ns)),
+            What::Off { left } => self.leave(thread, left, None, now),
+            What::On => self.run(thread, now),
+            What::SeenStopped { since } => self.stopped(thread, since, now),
+            What::Named(name) => self.rename(thread, name),
             What::Clocks(clocks) => self.clocks = clocks,
             What::End => self.end(thread, now),
             What::Lost { n } => self.lose(cpu, n),
@@ -161,6 +175,11 @@ impl Engine {
     /// it.
     pub fn cpus_without_idle(&self) -> Vec<u32> {
         self.cpus.without_idle()
+    }
+
+    /// Whether slack and ticks of some waits are upper bounds, as their timers were not seen.
+    pub const fn has_bounds(&self) -> bool {
+        self.has_bounds
     }
 
     /// Waits that were not told apart, as there are too many threads, calls and lengths.
@@ -251,12 +270,14 @@ impl Engine {
                 Phase::Running => wait.advance(now, cpus),
                 _ => wait.miss(now),
             }
-            match wait.call.ended(result, wait.expired) {
+            let has_expired = wait.expired || wait.hides_timer();
+            match wait.call.ended(result, has_expired) {
                 Ended::Interrupted => wait.is_interrupted = true,
                 ended => {
-                    if ended == Ended::ByTime && !wait.expired {
+                    if ended == Ended::ByTime && !has_expired {
                         wait.forget_parts();
                     }
+                    wait.settle();
                     wait.returned = Some((ended, now));
                     timer = wait.timer;
                 }
@@ -267,8 +288,8 @@ impl Engine {
         }
     }
 
-    /// The thread loses its CPU.
-    fn leave(&mut self, thread: u32, left: Left, cpu: u32, now: u64) {
+    /// The thread loses this CPU; `None` if it is not seen what that does from now on.
+    fn leave(&mut self, thread: u32, left: Left, cpu: Option<u32>, now: u64) {
         let wait = self.threads.get(&thread).and_then(|it| it.wait.as_ref());
         if wait.is_some_and(|wait| {
             wait.returned.is_some() && (left != Left::Ready || !wait.is_on_its_way(now))
@@ -278,7 +299,7 @@ impl Engine {
         self.with(thread, |wait, cpus| {
             wait.advance(now, cpus);
             wait.phase = match left {
-                Left::Ready => Phase::Ready(cpu),
+                Left::Ready => cpu.map_or(Phase::Queued, Phase::Ready),
                 Left::Asleep => Phase::Asleep,
                 Left::Stopped => Phase::Stopped,
             };
@@ -299,6 +320,15 @@ impl Engine {
         });
         if has_returned {
             self.finish(thread, Ended::BySignal, now);
+        }
+    }
+
+    /// The threads of a process were stopped for a time.
+    fn stopped(&mut self, process: u32, since: u64, now: u64) {
+        for of in self.threads.values_mut() {
+            if let Some(wait) = of.wait.as_mut().filter(|_| of.process == process) {
+                wait.was_stopped(since, now);
+            }
         }
     }
 

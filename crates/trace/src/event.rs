@@ -96,6 +96,35 @@ pub enum What {
     },
     /// From now on other clocks are so far ahead of the monotonic one.
     Clocks(Offsets),
+    /// The end of the wait that the thread is in, from a source that does not see its timer.
+    Due {
+        /// The deadline.
+        deadline: u64,
+        /// How late the kernel may let the timer be, in nanoseconds: the slack of the thread, or the rounding of the
+        /// timer wheel. `None` is not known.
+        leeway: Option<u64>,
+        /// Whether the timer is in the timer wheel.
+        in_wheel: bool,
+    },
+    /// The thread waited for a CPU for so long since its call began, in nanoseconds.
+    Waited {
+        /// Its run delay.
+        ns: u64,
+    },
+    /// The thread left its CPU. The source does not see the thread that runs there next.
+    Off {
+        /// The state of the thread.
+        left: Left,
+    },
+    /// The thread got this CPU.
+    On,
+    /// The process with the number `thread` was stopped by a signal or a debugger, at both instants.
+    SeenStopped {
+        /// The earlier instant.
+        since: u64,
+    },
+    /// The thread has this name.
+    Named(Name),
     /// The thread ended.
     End,
     /// Events of this CPU were lost before this one.

@@ -119,9 +119,7 @@ impl Rhythm {
 impl Tally {
     pub(crate) fn note(&mut self, wait: &Wait, ended: Ended, now: u64) {
         self.ended += 1;
-        let timer = wait.timer.filter(|timer| !timer.in_wheel);
-        let slack = timer.map(|timer| timer.hard.saturating_sub(timer.soft));
-        self.slack = self.slack.max(slack);
+        self.slack = self.slack.max(wait.slack());
         if let Some(asked) = wait.asked().filter(|_| !wait.is_missed()) {
             self.asked.note(asked);
         }

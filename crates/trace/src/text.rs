@@ -67,13 +67,8 @@ pub fn line(event: &Event) -> String {
             name,
             is_real_time,
         } => {
-            let left = match left {
-                Left::Ready => "ready",
-                Left::Asleep => "asleep",
-                Left::Stopped => "stopped",
-            };
             let class = if is_real_time { "real-time" } else { "fair" };
-            write!(text, "switch {left} {next} {class} {name}")
+            write!(text, "switch {} {next} {class} {name}", state(left))
         }
         What::Clocks(Offsets {
             realtime,
@@ -83,6 +78,19 @@ pub fn line(event: &Event) -> String {
             let [realtime, boottime, tai] = [realtime, boottime, tai].map(shown);
             write!(text, "clocks {realtime} {boottime} {tai}")
         }
+        What::Due {
+            deadline,
+            leeway,
+            in_wheel,
+        } => {
+            let kind = if in_wheel { "wheel" } else { "timer" };
+            write!(text, "due {deadline} {} {kind}", shown(leeway))
+        }
+        What::Waited { ns } => write!(text, "waited {ns}"),
+        What::Off { left } => write!(text, "off {}", state(left)),
+        What::On => write!(text, "on"),
+        What::SeenStopped { since } => write!(text, "seen-stopped {since}"),
+        What::Named(name) => write!(text, "named {name}"),
         What::End => write!(text, "end"),
         What::Lost { n } => write!(text, "lost {n}"),
     };
@@ -146,10 +154,7 @@ pub fn event(line: &str) -> Option<Event> {
     let what = match words.next()? {
         "enter" => What::Enter {
             process: small(words.next())?,
-            call: {
-                let name = words.next()?;
-                Call::ALL.iter().find(|(_, of)| *of == name)?.0
-            },
+            call: Call::named(words.next()?)?,
             timeout: timeout(words.next()?)?,
         },
         "exit" => What::Exit {
@@ -183,12 +188,7 @@ pub fn event(line: &str) -> Option<Event> {
             to: small(words.next())?,
         },
         "switch" => What::Switch {
-            left: match words.next()? {
-                "ready" => Left::Ready,
-                "asleep" => Left::Asleep,
-                "stopped" => Left::Stopped,
-                _ => return None,
-            },
+            left: left(words.next()?)?,
             next: small(words.next())?,
             is_real_time: is(words.next(), "real-time", "fair")?,
             name: Name::new(words.next()?.as_bytes()),
@@ -198,6 +198,27 @@ pub fn event(line: &str) -> Option<Event> {
             boottime: optional(words.next()?)?,
             tai: optional(words.next()?)?,
         }),
+        "due" => What::Due {
+            deadline: number(words.next())?,
+            leeway: optional(words.next()?)?,
+            in_wheel: is(words.next(), "wheel", "timer")?,
+        },
+        "waited" => What::Waited {
+            ns: number(words.next())?,
+        },
+        "off" => What::Off {
+            left: left(words.next()?)?,
+        },
+        "on" => What::On,
+        "seen-stopped" => What::SeenStopped {
+            since: number(words.next())?,
+        },
+        "named" => {
+            let name = line.splitn(5, ' ').nth(4)?;
+            words = "".splitn(8, ' ');
+            words.next();
+            What::Named(Name::new(name.as_bytes()))
+        }
         "end" => What::End,
         "lost" => What::Lost {
             n: number(words.next())?,
@@ -210,6 +231,24 @@ pub fn event(line: &str) -> Option<Event> {
         thread,
         what,
     })
+}
+
+/// States of threads that left their CPU, with their words.
+const STATES: [(Left, &str); 3] = [
+    (Left::Ready, "ready"),
+    (Left::Asleep, "asleep"),
+    (Left::Stopped, "stopped"),
+];
+
+fn state(left: Left) -> &'static str {
+    let mut states = STATES.iter();
+    let state = states.find(|(of, _)| *of == left);
+    state.map_or("asleep", |(_, word)| word)
+}
+
+fn left(word: &str) -> Option<Left> {
+    let mut states = STATES.iter();
+    Some(states.find(|(_, of)| *of == word)?.0)
 }
 
 /// Clocks, with their words.

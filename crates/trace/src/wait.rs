@@ -20,6 +20,8 @@ pub(crate) enum Phase {
     Woken,
     /// It is in the run queue of this CPU.
     Ready(u32),
+    /// It is in a run queue; the source does not see what its CPU does.
+    Queued,
     /// A signal stopped it.
     Stopped,
 }
@@ -36,6 +38,23 @@ pub(crate) struct Timer {
     pub(crate) in_wheel: bool,
 }
 
+/// What is known of a wait whose timer the source does not see.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unseen {
+    /// How late the kernel may let the timer be.
+    leeway: Option<u64>,
+    /// For how long it waited for a CPU in all.
+    delay: Option<u64>,
+    /// For how long of that it was seen in a run queue.
+    queued: u64,
+    /// For how long after its deadline it was seen stopped.
+    stopped: u64,
+    /// Whether it was seen to leave its CPU.
+    has_left: bool,
+    /// Whether it was seen on a CPU after its deadline.
+    was_on: bool,
+}
+
 /// A thread that loses its CPU within this time after its call returned is still on its way back to the
 /// program. The kernel preempts threads there. Linux 6.18 and later also stops threads whose quota is used up.
 const ON_ITS_WAY: u64 = 20_000;
@@ -49,6 +68,7 @@ pub(crate) struct Wait {
     /// The instant that was asked for, once that is known.
     pub(crate) deadline: Option<u64>,
     pub(crate) timer: Option<Timer>,
+    unseen: Option<Unseen>,
     pub(crate) expired: bool,
     /// A signal interrupted the call, which may go on.
     pub(crate) is_interrupted: bool,
@@ -75,6 +95,7 @@ impl Wait {
             entered,
             deadline,
             timer: None,
+            unseen: None,
             expired: false,
             is_interrupted: false,
             again: None,
@@ -95,6 +116,80 @@ impl Wait {
         }
         self.timer = Some(timer);
         self.expired = false;
+    }
+
+    /// Its deadline, and how late its timer may be, which is not seen.
+    pub(crate) fn is_due(&mut self, deadline: u64, leeway: Option<u64>, in_wheel: bool) {
+        let timer = Timer {
+            address: 0,
+            soft: deadline,
+            hard: deadline.saturating_add(leeway.unwrap_or(0)),
+            in_wheel,
+        };
+        self.deadline = None;
+        self.parts = LateParts::default();
+        self.behind.clear();
+        self.arm(timer, deadline);
+        self.unseen = Some(Unseen {
+            leeway,
+            ..Unseen::default()
+        });
+    }
+
+    /// It waited for a CPU for so long since the call.
+    pub(crate) fn has_waited(&mut self, ns: u64) {
+        if let Some(unseen) = &mut self.unseen {
+            unseen.delay = Some(ns);
+        }
+    }
+
+    /// It was stopped meanwhile.
+    pub(crate) fn was_stopped(&mut self, since: u64, now: u64) {
+        let since = since.max(self.deadline.unwrap_or(u64::MAX));
+        if let Some(unseen) = &mut self.unseen {
+            unseen.stopped = unseen.stopped.saturating_add(now.saturating_sub(since));
+        }
+    }
+
+    /// Whether its source does not see its timer.
+    pub(crate) fn hides_timer(&self) -> bool {
+        self.unseen.is_some()
+    }
+
+    /// The slack of its timer.
+    pub(crate) fn slack(&self) -> Option<u64> {
+        let timer = self.timer.filter(|timer| !timer.in_wheel)?;
+        match self.unseen {
+            Some(unseen) => unseen.leeway,
+            None => Some(timer.hard.saturating_sub(timer.soft)),
+        }
+    }
+
+    /// Gives the unknown time of a wait without a seen timer to parts, as far as its numbers show them. It waited for a CPU
+    /// last; before that it was stopped; and before that its timer was late for as long as it may be at most.
+    pub(crate) fn settle(&mut self) {
+        let (Some(unseen), Some(timer)) = (&self.unseen, self.timer) else {
+            return;
+        };
+        let parts = &mut self.parts;
+        let take = |most: u64, from: &mut u64| {
+            let ns = most.min(*from);
+            *from -= ns;
+            ns
+        };
+        let waking = unseen.delay.unwrap_or(0).saturating_sub(unseen.queued);
+        for (most, to) in [
+            (waking, &mut parts.cpu),
+            (unseen.stopped, &mut parts.stopped),
+        ] {
+            let ns = take(most, &mut parts.unknown);
+            *to += ns + take(most - ns, &mut parts.blocked);
+        }
+        let late = take(unseen.leeway.unwrap_or(0), &mut parts.unknown);
+        match timer.in_wheel {
+            true => parts.wheel += late,
+            false => parts.slack += late,
+        }
     }
 
     /// Whether a timer that the thread arms now is that of this wait. The kernel arms others on its
@@ -134,6 +229,7 @@ impl Wait {
     pub(crate) fn advance(&mut self, now: u64, cpus: &Cpus) {
         let from = self.until;
         self.until = from.max(now);
+        self.observe(self.until - from);
         // Before the deadline nothing is late; before it is known, see `arm`.
         let Some(from) = self.deadline.map(|deadline| deadline.max(from)) else {
             return;
@@ -144,6 +240,14 @@ impl Wait {
         let length = now - from;
         let parts = &mut self.parts;
         match (self.phase, self.timer) {
+            (Phase::Queued, _) => parts.cpu += length,
+            (Phase::Running, Some(_)) if self.unseen.is_some_and(|it| !it.has_left) => {
+                parts.unknown += length;
+            }
+            (Phase::Asleep, Some(_)) if self.unseen.is_some_and(|it| it.was_on) => {
+                parts.blocked += length;
+            }
+            (Phase::Asleep, Some(_)) if self.unseen.is_some() => parts.unknown += length,
             (Phase::Running, None) => parts.before += length,
             (Phase::Running, Some(_)) => parts.return_ += length,
             (Phase::Ready(cpu), _) => cpus.split(cpu, from, now, parts, &mut self.behind),
@@ -163,6 +267,21 @@ impl Wait {
                 parts.interrupt += length - before - slack;
             }
             (Phase::Asleep, None) => parts.unknown += length,
+        }
+    }
+
+    /// Notes what this phase of some length shows of a wait without a seen timer.
+    fn observe(&mut self, length: u64) {
+        let Some(unseen) = &mut self.unseen else {
+            return;
+        };
+        match self.phase {
+            Phase::Queued => unseen.queued += length,
+            Phase::Running if unseen.has_left => {
+                unseen.was_on |= self.deadline.is_some_and(|deadline| deadline < self.until);
+            }
+            Phase::Running => {}
+            _ => unseen.has_left = true,
         }
     }
 
@@ -235,6 +354,10 @@ mod tests {
         Switch { thread: u32 },
         Forget,
         Miss,
+        Due { until: u32, leeway: Option<u64> },
+        Waited { ns: u64 },
+        Stopped { since: u32 },
+        Settle,
     }
 
     fn step() -> impl Strategy<Value = Step> {
@@ -243,6 +366,7 @@ mod tests {
             Just(Phase::Asleep),
             Just(Phase::Woken),
             (0..2_u32).prop_map(Phase::Ready),
+            Just(Phase::Queued),
             Just(Phase::Stopped),
         ];
         prop_oneof![
@@ -252,6 +376,11 @@ mod tests {
             2 => (0..3_u32).prop_map(|thread| Step::Switch { thread }),
             1 => Just(Step::Forget),
             1 => Just(Step::Miss),
+            2 => (0..5_000_u32, prop::option::of(0..5_000_u64))
+                .prop_map(|(until, leeway)| Step::Due { until, leeway }),
+            1 => (0..5_000_u64).prop_map(|ns| Step::Waited { ns }),
+            1 => (0..20_000_u32).prop_map(|since| Step::Stopped { since }),
+            1 => Just(Step::Settle),
         ]
     }
     proptest! {
@@ -285,6 +414,14 @@ mod tests {
                     }
                     Step::Forget => wait.forget_parts(),
                     Step::Miss => wait.miss(now),
+                    Step::Due { until, leeway } => {
+                        wait.advance(now, &cpus);
+                        let deadline = (now + u64::from(until)).saturating_sub(2_500);
+                        wait.is_due(deadline.max(wait.entered), leeway, until % 2 == 0);
+                    }
+                    Step::Waited { ns } => wait.has_waited(ns),
+                    Step::Stopped { since } => wait.was_stopped(since.into(), now),
+                    Step::Settle => wait.settle(),
                 }
             }
             wait.advance(now, &cpus);

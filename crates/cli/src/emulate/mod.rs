@@ -17,6 +17,9 @@ mod stage;
 #[cfg(unix)]
 mod summary;
 
+#[cfg(unix)]
+pub(crate) use stage::Stage;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -55,9 +58,9 @@ impl By {
 
 /// Why the program was not started: the exit code, as `timeout` and `nice` have it, and a sentence.
 #[derive(Debug)]
-struct Failure {
-    code: u8,
-    why: String,
+pub(crate) struct Failure {
+    pub(crate) code: u8,
+    pub(crate) why: String,
 }
 
 impl Failure {

@@ -60,7 +60,7 @@ pub(super) struct Checked {
 pub(super) fn check(file: &Path, run: Option<&Run>, by: Option<By>) -> Result<Checked, Failure> {
     let mut file = file.to_path_buf();
     for _ in 0..=SCRIPTS {
-        let bytes = read(&file)?;
+        let bytes = read(&file, run)?;
         match interpreter(&bytes) {
             Some(Ok(next)) => file = next,
             Some(Err(failure)) => return Err(failure),
@@ -74,7 +74,7 @@ pub(super) fn check(file: &Path, run: Option<&Run>, by: Option<By>) -> Result<Ch
     ))
 }
 
-fn read(file: &Path) -> Result<Vec<u8>, Failure> {
+fn read(file: &Path, run: Option<&Run>) -> Result<Vec<u8>, Failure> {
     let shown = file.display();
     let fail =
         |why: std::io::Error| Failure::new(CANNOT_RUN, format!("cannot run `{shown}`: {why}"));
@@ -88,6 +88,7 @@ fn read(file: &Path) -> Result<Vec<u8>, Failure> {
     if metadata.permissions().mode() & 0o6000 != 0 {
         return Err(refused(
             file,
+            run,
             "it runs with rights of its own (set-uid), and such programs are left alone",
         ));
     }
@@ -100,9 +101,14 @@ fn read(file: &Path) -> Result<Vec<u8>, Failure> {
 /// As much of a program is looked at.
 const LARGEST: u64 = 512 << 20;
 
-fn refused(file: &Path, why: &str) -> Failure {
+/// It cannot be emulated; without a run, it cannot have the library.
+fn refused(file: &Path, run: Option<&Run>, why: &str) -> Failure {
     let shown = file.display();
-    Failure::new(REFUSED, format!("`{shown}` cannot be emulated: {why}"))
+    let cannot = match run {
+        Some(_) => "cannot be emulated",
+        None => "does not load the library",
+    };
+    Failure::new(REFUSED, format!("`{shown}` {cannot}: {why}"))
 }
 
 /// The program that runs a script.
@@ -133,10 +139,10 @@ fn check_binary(
         return Ok(Checked { by, is_go: false });
     };
     if !elf.is_64 {
-        return Err(refused(file, "it is a 32-bit program"));
+        return Err(refused(file, run, "it is a 32-bit program"));
     }
     if elf.machine != MACHINE {
-        return Err(refused(file, "it is for another processor"));
+        return Err(refused(file, run, "it is for another processor"));
     }
     let canonical = fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
     let (found, runtime) = program::runtime(&canonical, bytes);
@@ -147,9 +153,13 @@ fn check_binary(
         (_, None) => By::Preload,
         (None, Some((_, true))) if run.is_some() => By::Ptrace,
         (None, Some((why, false))) if run.is_some() => {
-            return Err(refused(file, &format!("{why}; `--by ptrace` traces it")));
+            return Err(refused(
+                file,
+                run,
+                &format!("{why}; `--by ptrace` traces it"),
+            ));
         }
-        (_, Some((why, _))) => return Err(refused(file, why)),
+        (_, Some((why, _))) => return Err(refused(file, run, why)),
     };
     let Some(run) = run else {
         return Ok(Checked { by, is_go });
@@ -158,12 +168,14 @@ fn check_binary(
         Some(TakenFor::Python(_)) if by == By::Ptrace => {
             return Err(refused(
                 file,
+                Some(run),
                 "the locks of CPython look alike to a tracer, and its clocks are out of reach: it needs `--by preload`",
             ));
         }
         Some(TakenFor::Java(_)) if by == By::Ptrace => {
             return Err(refused(
                 file,
+                Some(run),
                 "Thread.sleep and LockSupport look alike to a tracer: it needs `--by preload`",
             ));
         }

@@ -16,7 +16,7 @@ use super::{By, Failure, LIBRARY};
 use crate::exec::REFUSED;
 
 /// The program to start, and the folder of the library.
-pub(super) struct Stage<'a> {
+pub(crate) struct Stage<'a> {
     name: &'a OsStr,
     rest: &'a [OsString],
     /// The file of the program.
@@ -31,7 +31,7 @@ pub(super) struct Stage<'a> {
 impl<'a> Stage<'a> {
     /// Finds the program, and writes the library if it is to load one. With a run, the rule must fit the runtime of the
     /// program.
-    pub(super) fn new(
+    pub(crate) fn new(
         command: &'a [OsString],
         run: Option<&Run>,
         by: Option<By>,
@@ -85,7 +85,7 @@ impl<'a> Stage<'a> {
     }
 
     /// The program with the library, if it loads one, and a page of these words, with room for so many more; and the page.
-    pub(super) fn with_page(
+    pub(crate) fn with_page(
         &self,
         words: &[u64],
         room: u64,

@@ -8,16 +8,17 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, anyhow};
 use punctual_lab::host::Stop;
 use punctual_os::cgroups::CpuGroups;
-use punctual_os::perf::{Perf, Scope};
+use punctual_os::perf::Scope;
 use punctual_os::{Tick, clock};
 use punctual_record::{Measurement, Run, TraceFacts};
 use punctual_report::Report as _;
 use punctual_trace::{Engine, Event, text};
 
 use super::program::Program;
-use super::{TraceArgs, facts, run_of};
+use super::source::Source;
+use super::{Failure, TraceArgs, facts, more, refused, run_of};
 use crate::console::give_away_stdout;
-use crate::exec::{CANNOT_RUN, NOT_FOUND, REFUSED, code};
+use crate::exec::{CANNOT_RUN, NOT_FOUND, code};
 use crate::options::Output;
 use crate::session::Outputs;
 use crate::{finish, print, session, stop};
@@ -41,25 +42,23 @@ pub(super) fn run(args: &TraceArgs) -> ExitCode {
     }
 }
 
-/// Why nothing was traced, with the exit code that it has where a program was to be started.
-type Failure = (u8, anyhow::Error);
-
-fn refused(why: impl Into<anyhow::Error>) -> Failure {
-    (REFUSED, why.into())
-}
-
 fn traced(args: &TraceArgs) -> Result<ExitCode, Failure> {
     let outputs = Outputs::new(&args.output).map_err(refused)?;
     let scope = scope(args).map_err(refused)?;
     // Reading them takes milliseconds, so not during the trace.
     let machine = session::host_facts();
     let stop = stop::on_ctrl_c().map_err(refused)?;
-    let perf = Perf::open(scope).map_err(|why| refused(not_permitted(why)))?;
-    let mut trace = Trace::new(perf, args.events.as_deref()).map_err(refused)?;
+    let source = Source::open(args, scope)?;
+    let mut trace = Trace::new(source, args.events.as_deref()).map_err(refused)?;
     let started_at = session::now();
     let mut program = match args.command.is_empty() {
         true => None,
-        false => Some(Program::start(&args.command).map_err(|why| not_started(args, &why))?),
+        false => Some(
+            trace
+                .source
+                .start()
+                .map_err(|why| not_started(args, &why))?,
+        ),
     };
     let pid = program.as_ref().map(Program::pid).or(args.pid);
     trace.throttle.of = pid;
@@ -78,7 +77,9 @@ fn traced(args: &TraceArgs) -> Result<ExitCode, Failure> {
         (status.code(), status.signal())
     });
     let facts = TraceFacts {
-        source: "perf".to_owned(),
+        source: trace.source.name().to_owned(),
+        unseen: trace.source.unseen(),
+        more: more(trace.source.name()),
         throttled_ns: trace.throttle.sum_ns,
         exit_code,
         signal,
@@ -113,14 +114,6 @@ fn scope(args: &TraceArgs) -> Result<Scope> {
     })
 }
 
-/// The error that says which permission is missing, and how to get it.
-fn not_permitted(why: punctual_os::Error) -> anyhow::Error {
-    match why.is_permission() {
-        true => anyhow!("{why}; run it as root: sudo punctual trace ..."),
-        false => anyhow!("{why}"),
-    }
-}
-
 fn not_started(args: &TraceArgs, why: &std::io::Error) -> Failure {
     let name = args.command[0].to_string_lossy();
     match why.kind() {
@@ -130,8 +123,8 @@ fn not_started(args: &TraceArgs, why: &std::io::Error) -> Failure {
 }
 
 /// A trace under way.
-struct Trace {
-    perf: Perf,
+struct Trace<'a> {
+    source: Source<'a>,
     engine: Engine,
     events: Option<BufWriter<File>>,
     /// The first failure to write them.
@@ -168,21 +161,21 @@ impl Throttle {
     }
 }
 
-impl Trace {
-    fn new(perf: Perf, events: Option<&Path>) -> Result<Self> {
+impl<'a> Trace<'a> {
+    fn new(source: Source<'a>, events: Option<&Path>) -> Result<Self> {
         let create = |file: &Path| {
             let mut events = BufWriter::new(File::create(file)?);
-            events.write_all(text::head(perf.tick_ns()).as_bytes())?;
+            events.write_all(text::head(source.tick_ns()).as_bytes())?;
             Ok::<_, std::io::Error>(events)
         };
         let events = events
             .map(|file| create(file).with_context(|| format!("cannot write `{}`", file.display())));
         Ok(Self {
-            engine: Engine::new(perf.tick_ns()),
+            engine: Engine::new(source.tick_ns()),
             events: events.transpose()?,
             failed: None,
             throttle: Throttle::default(),
-            perf,
+            source,
         })
     }
 
@@ -215,10 +208,10 @@ impl Trace {
     /// Waits for events, and takes them.
     fn read(&mut self, last: bool) {
         if !last {
-            self.perf.wait(READ_MS);
+            self.source.wait(READ_MS);
         }
         let (engine, events, failed) = (&mut self.engine, &mut self.events, &mut self.failed);
-        self.perf.read(last, |event: &Event| {
+        self.source.read(last, |event: &Event| {
             engine.feed(event);
             if let Some(file) = events
                 && let Err(why) = file.write_all(text::line(event).as_bytes())

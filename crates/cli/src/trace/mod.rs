@@ -3,14 +3,18 @@
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod follow;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod library;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod program;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod source;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use punctual_core::Nanos;
 use punctual_record::{Experiment, Run, TraceFacts};
 use punctual_trace::Engine;
@@ -31,6 +35,34 @@ pub(crate) fn run(args: &TraceArgs) -> ExitCode {
     return finish(Err(anyhow!(
         "tracing needs 64-bit Linux; `--from FILE` reads events from there"
     )));
+}
+
+/// A source of events of this computer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum By {
+    /// Tracepoints of the kernel.
+    Perf,
+    /// A library that the program loads.
+    Library,
+}
+
+/// Why nothing was traced, with the exit code that it has where a program was to be started.
+type Failure = (u8, anyhow::Error);
+
+fn refused(why: impl Into<anyhow::Error>) -> Failure {
+    (crate::exec::REFUSED, why.into())
+}
+
+/// The command that shows more than a source does.
+fn more(source: &str) -> Option<String> {
+    let more = match source {
+        "library" => {
+            "`sudo punctual trace -- COMMAND` does. Without root, this grants it: sudo setcap \
+             cap_perfmon,cap_dac_read_search=ep \"$(command -v punctual)\""
+        }
+        _ => return None,
+    };
+    Some(more.to_owned())
 }
 
 /// Reads events of another time.
@@ -60,6 +92,7 @@ fn facts(engine: &Engine) -> TraceFacts {
         lost_events: engine.lost(),
         cpus_without_idle: engine.cpus_without_idle(),
         unseen: UNSEEN.map(str::to_owned).to_vec(),
+        has_bounds: engine.has_bounds(),
         tick_ns: engine.tick_ns(),
         waits_not_noted: engine.not_noted(),
         wake_ups: engine.wake_ups(),
@@ -138,6 +171,16 @@ pub(crate) struct TraceArgs {
     /// Trace all threads of this computer
     #[arg(long, conflicts_with_all = ["from", "command"])]
     all: bool,
+
+    /// The source of events: perf (tracepoints of the kernel), library (in the program; needs no privilege) [default: perf,
+    /// and the library for COMMAND where perf is refused]
+    #[arg(
+        long,
+        value_name = "SOURCE",
+        hide_possible_values = true,
+        conflicts_with = "from"
+    )]
+    by: Option<By>,
 
     /// Read events that --events wrote, on any system
     #[arg(long, value_name = "FILE", conflicts_with = "command")]

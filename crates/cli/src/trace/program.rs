@@ -23,8 +23,13 @@ impl Program {
         let (name, rest) = command
             .split_first()
             .ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+        Self::spawn(Command::new(name).args(rest))
+    }
+
+    /// The same of a command that is ready.
+    pub(super) fn spawn(command: &mut Command) -> io::Result<Self> {
         Ok(Self {
-            child: Command::new(name).args(rest).spawn()?,
+            child: command.spawn()?,
         })
     }
 

@@ -5,6 +5,7 @@
 //! Nothing stays on when the process ends, however it ends: the kernel closes its descriptors.
 
 mod ring;
+mod switches;
 mod tracefs;
 mod tracepoint;
 
@@ -17,6 +18,7 @@ use punctual_trace::{Event, Merge, Offsets, What};
 
 use crate::Error;
 use ring::{Record, Ring};
+pub use switches::Switches;
 use tracefs::TraceFs;
 use tracepoint::{Context, Tracepoint};
 
@@ -98,15 +100,7 @@ impl Perf {
 
     /// Waits until a ring buffer holds a megabyte, or for `ms`.
     pub fn wait(&self, ms: u16) {
-        let poll = |ring: &Ring| libc::pollfd {
-            fd: ring.file(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        let mut files: Vec<_> = self.rings.iter().map(poll).collect();
-        // SAFETY: the pointer and the number are those of a vector that lives during the call. A
-        // failure is as good as the end of the time.
-        unsafe { libc::poll(files.as_mut_ptr(), files.len() as libc::nfds_t, ms.into()) };
+        wait_for(&self.rings, ms);
     }
 
     /// Gives the events so far to `take`, in the order of time; of the last instants, of which not
@@ -147,6 +141,8 @@ impl Perf {
                 thread: 0,
                 what: What::Lost { n: *n },
             }),
+            // Tracepoints tell of switches.
+            Record::Switch { .. } | Record::Exit { .. } => None,
             Record::Sample { time, process, raw } => {
                 let number = tracepoint::number(raw);
                 let mut points = self.tracepoints.iter();
@@ -192,6 +188,19 @@ impl Perf {
     }
 }
 
+/// Waits until a ring buffer holds a megabyte, or for `ms`.
+fn wait_for(rings: &[Ring], ms: u16) {
+    let poll = |ring: &Ring| libc::pollfd {
+        fd: ring.file(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    let mut files: Vec<_> = rings.iter().map(poll).collect();
+    // SAFETY: the pointer and the number are those of a vector that lives during the call. A
+    // failure is as good as the end of the time.
+    unsafe { libc::poll(files.as_mut_ptr(), files.len() as libc::nfds_t, ms.into()) };
+}
+
 /// The part of `struct perf_event_attr` up to version 5 (`include/uapi/linux/perf_event.h`).
 #[repr(C)]
 #[derive(Default)]
@@ -219,16 +228,22 @@ struct Attributes {
 
 /// Values from `include/uapi/linux/perf_event.h`.
 mod abi {
+    pub(super) const TYPE_SOFTWARE: u32 = 1;
     pub(super) const TYPE_TRACEPOINT: u32 = 2;
+    pub(super) const SW_DUMMY: u64 = 9;
     pub(super) const SAMPLE_TID: u64 = 1 << 1;
     pub(super) const SAMPLE_TIME: u64 = 1 << 2;
     pub(super) const SAMPLE_RAW: u64 = 1 << 10;
     pub(super) const DISABLED: u64 = 1;
     pub(super) const INHERIT: u64 = 1 << 1;
+    pub(super) const EXCLUDE_KERNEL: u64 = 1 << 5;
+    pub(super) const EXCLUDE_HV: u64 = 1 << 6;
     pub(super) const ENABLE_ON_EXEC: u64 = 1 << 12;
+    pub(super) const TASK: u64 = 1 << 13;
     pub(super) const WATERMARK: u64 = 1 << 14;
     pub(super) const SAMPLE_ID_ALL: u64 = 1 << 18;
     pub(super) const USE_CLOCKID: u64 = 1 << 25;
+    pub(super) const CONTEXT_SWITCH: u64 = 1 << 26;
     pub(super) const FLAG_FD_CLOEXEC: u64 = 1 << 3;
     pub(super) const IOC_SET_OUTPUT: u64 = 0x2405;
     pub(super) const IOC_SET_FILTER: u64 = 0x4008_2406;
@@ -251,13 +266,18 @@ fn open_event(point: &Tracepoint, scope: Scope, cpu: u32) -> Result<OwnedFd, Err
         clockid: libc::CLOCK_MONOTONIC,
         ..Attributes::default()
     };
-    // The calling thread, or all.
-    let thread: libc::pid_t = if of_children { 0 } else { -1 };
+    let file = open(&attributes, of_children, cpu);
+    file.map_err(|why| refused(why, point.name))
+}
+
+/// Opens an event on a CPU: of the calling thread, or of all.
+fn open(attributes: &Attributes, is_own: bool, cpu: u32) -> io::Result<OwnedFd> {
+    let thread: libc::pid_t = if is_own { 0 } else { -1 };
     // SAFETY: the attributes live during the call and say how large they are.
     let file = unsafe {
         libc::syscall(
             libc::SYS_perf_event_open,
-            &raw const attributes,
+            attributes as *const Attributes,
             thread,
             cpu as libc::c_int,
             -1 as libc::c_int,
@@ -265,7 +285,7 @@ fn open_event(point: &Tracepoint, scope: Scope, cpu: u32) -> Result<OwnedFd, Err
         )
     };
     if file < 0 {
-        return Err(refused(io::Error::last_os_error(), point.name));
+        return Err(io::Error::last_os_error());
     }
     // SAFETY: the call returned a new descriptor, which nothing else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(file as i32) })
@@ -384,8 +404,8 @@ fn offsets(now: u64) -> Option<Offsets> {
     })
 }
 
-/// The length of a tick: the coarse clock moves with it.
-fn tick_ns() -> Option<u64> {
+/// The length of a tick of the timer wheel, in nanoseconds: the coarse clock moves with it.
+pub fn tick_ns() -> Option<u64> {
     let mut tick = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,

@@ -22,6 +22,16 @@ pub(super) enum Record {
     },
     /// A number of events were lost.
     Lost { time: u64, n: u64 },
+    /// A thread ended.
+    Exit { time: u64, thread: u32 },
+    /// A thread left the CPU or got it.
+    Switch {
+        time: u64,
+        thread: u32,
+        is_out: bool,
+        /// Whether the thread that left could go on.
+        is_preempted: bool,
+    },
 }
 
 /// A mapped ring buffer.
@@ -42,7 +52,11 @@ unsafe impl Send for Ring {}
 const HEAD: usize = 1024;
 const TAIL: usize = 1032;
 const LOST: u32 = 2;
+const EXIT: u32 = 4;
 const SAMPLE: u32 = 9;
+const SWITCH: u32 = 14;
+const MISC_SWITCH_OUT: u16 = 1 << 13;
+const MISC_SWITCH_OUT_PREEMPT: u16 = 1 << 14;
 
 impl Ring {
     /// Maps the ring buffer of an event, which must live as long.
@@ -91,7 +105,8 @@ impl Ring {
                 break;
             }
             let kind = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]);
-            if let Some(record) = parse(kind, &self.bytes(at, length as usize)[8..]) {
+            let misc = u16::from_ne_bytes([header[4], header[5]]);
+            if let Some(record) = parse(kind, misc, &self.bytes(at, length as usize)[8..]) {
                 take(record);
             }
             at += length;
@@ -129,7 +144,7 @@ impl Drop for Ring {
 }
 
 /// A record without its header, as `sample_type` and `sample_id_all` ask for it.
-fn parse(kind: u32, bytes: &[u8]) -> Option<Record> {
+fn parse(kind: u32, misc: u16, bytes: &[u8]) -> Option<Record> {
     let word = |at: usize| Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?));
     let half = |at: usize| Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?));
     match kind {
@@ -142,6 +157,17 @@ fn parse(kind: u32, bytes: &[u8]) -> Option<Record> {
         LOST => Some(Record::Lost {
             n: word(8)?,
             time: word(24)?,
+        }),
+        // Processes and threads, of each also the parent, then the time.
+        EXIT => Some(Record::Exit {
+            thread: half(8)?,
+            time: word(16)?,
+        }),
+        SWITCH => Some(Record::Switch {
+            thread: half(4)?,
+            time: word(8)?,
+            is_out: misc & MISC_SWITCH_OUT != 0,
+            is_preempted: misc & MISC_SWITCH_OUT_PREEMPT != 0,
         }),
         _ => None,
     }
@@ -159,23 +185,58 @@ mod tests {
         sample.extend(99_u64.to_ne_bytes());
         sample.extend(4_u32.to_ne_bytes());
         sample.extend([1, 2, 3, 4]);
-        match parse(SAMPLE, &sample) {
+        match parse(SAMPLE, 0, &sample) {
             Some(Record::Sample { time, process, raw }) => {
                 assert_eq!((time, process, raw), (99, 7, vec![1, 2, 3, 4]));
             }
             _ => panic!("it is a sample"),
         }
         for n in 0..sample.len() {
-            assert!(parse(SAMPLE, &sample[..n]).is_none());
+            assert!(parse(SAMPLE, 0, &sample[..n]).is_none());
         }
         let lost: Vec<u8> = [1_u64, 12, 0, 77]
             .into_iter()
             .flat_map(u64::to_ne_bytes)
             .collect();
         assert!(matches!(
-            parse(LOST, &lost),
+            parse(LOST, 0, &lost),
             Some(Record::Lost { time: 77, n: 12 })
         ));
-        assert!(parse(1, &lost).is_none());
+        assert!(parse(1, 0, &lost).is_none());
+    }
+
+    #[test]
+    fn switches_say_which_way_they_go() {
+        let mut switch = Vec::new();
+        switch.extend(7_u32.to_ne_bytes());
+        switch.extend(8_u32.to_ne_bytes());
+        switch.extend(99_u64.to_ne_bytes());
+        let parsed = |misc: u16| match parse(SWITCH, misc, &switch) {
+            Some(Record::Switch {
+                time: 99,
+                thread: 8,
+                is_out,
+                is_preempted,
+            }) => (is_out, is_preempted),
+            _ => panic!("it is a switch"),
+        };
+        assert_eq!(parsed(0x2000), (true, false));
+        assert_eq!(parsed(0x6000), (true, true));
+        assert_eq!(parsed(0), (false, false));
+        assert!(parse(SWITCH, 0, &switch[..15]).is_none());
+    }
+
+    #[test]
+    fn a_thread_that_ended_is_named() {
+        let words = [7_u32, 1, 8, 7].into_iter().flat_map(u32::to_ne_bytes);
+        let exit: Vec<u8> = words.chain(99_u64.to_ne_bytes()).collect();
+        assert!(matches!(
+            parse(EXIT, 0, &exit),
+            Some(Record::Exit {
+                time: 99,
+                thread: 8
+            })
+        ));
+        assert!(parse(EXIT, 0, &exit[..20]).is_none());
     }
 }

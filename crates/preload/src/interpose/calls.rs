@@ -19,7 +19,7 @@ use libc::{
 
 use super::process;
 use super::wait::{Until, Wait, errno};
-use super::{java, on_time, real};
+use super::{java, on_time, real, traced};
 use crate::Call;
 use crate::page::at;
 
@@ -385,7 +385,8 @@ unsafe fn epolls(
 ) -> Option<c_int> {
     unsafe {
         let coarse = real::epoll_pwait()?;
-        let fine = real::epoll_pwait2();
+        // A wait that is only logged is the caller's own call.
+        let fine = real::epoll_pwait2().filter(|_| !traced::takes_part());
         if fine.is_none() && on_time::takes_part() {
             // Whole milliseconds are what the caller asks for.
             return None;

@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{java, node, on_time, python, real, slots};
+use super::{java, node, on_time, python, real, slots, traced};
 use crate::accurate;
 use crate::books::Page;
 use crate::page::{self, Found, Run, at};
@@ -36,7 +36,7 @@ extern "C" fn begin() {
     let Some(words) = map(path) else {
         return;
     };
-    if on_time::take_part(words) {
+    if on_time::take_part(words) || traced::take_part(words) {
         return;
     }
     let read = |at: usize| words[at].load(Ordering::Relaxed);

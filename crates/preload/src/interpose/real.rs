@@ -6,9 +6,10 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use libc::{
-    c_char, c_int, c_long, c_uint, c_void, clockid_t, epoll_event, fd_set, itimerspec, nfds_t,
-    pid_t, pollfd, posix_spawn_file_actions_t, posix_spawnattr_t, pthread_cond_t, pthread_mutex_t,
-    sem_t, siginfo_t, sigset_t, timespec, timeval, useconds_t,
+    c_char, c_int, c_long, c_uint, c_void, clockid_t, epoll_event, fd_set, itimerspec, msghdr,
+    nfds_t, pid_t, pollfd, posix_spawn_file_actions_t, posix_spawnattr_t, pthread_cond_t,
+    pthread_mutex_t, sem_t, siginfo_t, sigset_t, sockaddr, socklen_t, ssize_t, timespec, timeval,
+    useconds_t,
 };
 
 // The oldest versions, so that this library loads where libc is older than on the computer that built it.
@@ -95,6 +96,15 @@ real! {
     timerfd_settime: fn(c_int, c_int, *const itimerspec, *mut itimerspec) -> c_int;
     sleep: fn(c_uint) -> c_uint;
     isatty: fn(c_int) -> c_int;
+    recv: fn(c_int, *mut c_void, usize, c_int) -> ssize_t;
+    recvfrom: fn(c_int, *mut c_void, usize, c_int, *mut sockaddr, *mut socklen_t) -> ssize_t;
+    recvmsg: fn(c_int, *mut msghdr, c_int) -> ssize_t;
+    send: fn(c_int, *const c_void, usize, c_int) -> ssize_t;
+    sendto: fn(c_int, *const c_void, usize, c_int, *const sockaddr, socklen_t) -> ssize_t;
+    sendmsg: fn(c_int, *const msghdr, c_int) -> ssize_t;
+    accept: fn(c_int, *mut sockaddr, *mut socklen_t) -> c_int;
+    accept4: fn(c_int, *mut sockaddr, *mut socklen_t, c_int) -> c_int;
+    connect: fn(c_int, *const sockaddr, socklen_t) -> c_int;
     execve: fn(*const c_char, *const *const c_char, *const *const c_char) -> c_int;
     execvpe: fn(*const c_char, *const *const c_char, *const *const c_char) -> c_int;
     fexecve: fn(c_int, *const *const c_char, *const *const c_char) -> c_int;

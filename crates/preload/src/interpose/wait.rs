@@ -1,18 +1,21 @@
-//! A wait, under a rule or on time.
+//! A wait, under a rule, on time, or only logged.
 
 use libc::{c_int, clockid_t};
 
 use super::process;
+use super::traced::{self, Asked};
 use super::{books, on_time};
 use crate::Call;
 pub(super) use crate::books::Ask;
 use crate::books::is_emulated;
+use crate::traced::System;
 
 /// A wait under way. It holds nothing: the thread may be cancelled meanwhile.
 #[derive(Clone, Copy)]
 pub(super) enum Wait {
     Ruled(books::Wait),
     OnTime(on_time::Wait),
+    Logged(traced::Wait),
 }
 
 /// The instant that the caller waits for, on a clock that may be set or slewed.
@@ -25,11 +28,18 @@ pub(super) struct Until {
 impl Wait {
     /// A call that asks for so many nanoseconds from now on; `None` if it is left alone.
     pub(super) fn begin(call: Call, asked: u64) -> Option<Self> {
+        if traced::takes_part() {
+            return Self::logged(call, Asked::Length(asked));
+        }
         Self::begin_at(call, process::now(libc::CLOCK_MONOTONIC), asked, None)
     }
 
     /// The same from an instant of CLOCK_MONOTONIC on.
     pub(super) fn begin_at(call: Call, now: u64, asked: u64, until: Option<Until>) -> Option<Self> {
+        if traced::takes_part() {
+            let due = now.saturating_add(asked);
+            return Self::logged(call, Asked::Instant { due, length: asked });
+        }
         if !is_emulated(asked) {
             return None;
         }
@@ -39,9 +49,15 @@ impl Wait {
         }
     }
 
+    fn logged(call: Call, asked: Asked) -> Option<Self> {
+        let (Asked::Length(length) | Asked::Instant { length, .. }) = asked;
+        let wait = is_emulated(length).then(|| traced::Wait::begin(System::of(call), asked));
+        wait.flatten().map(Self::Logged)
+    }
+
     /// Waits by the real call, of which this can take several. `is_timer` says of a result, and of the error of the
     /// thread, whether the time was over.
-    pub(super) fn by<T: Copy + Default>(
+    pub(super) fn by<T: Copy + Default + PartialOrd>(
         self,
         mut real: impl FnMut(Ask) -> T,
         is_timer: impl Fn(T) -> bool,
@@ -55,6 +71,14 @@ impl Wait {
                 result
             }
             Self::OnTime(wait) => wait.by(real, is_timer),
+            Self::Logged(wait) => {
+                let result = real(Ask::whole(wait.length()));
+                let error = errno();
+                let is_signal = result < T::default() && error == libc::EINTR;
+                wait.finish(is_timer(result), is_signal);
+                set_errno(error);
+                result
+            }
         }
     }
 
@@ -63,6 +87,7 @@ impl Wait {
         match self {
             Self::Ruled(wait) => wait.left(),
             Self::OnTime(wait) => wait.left(),
+            Self::Logged(wait) => wait.left(),
         }
     }
 }

@@ -15,6 +15,8 @@ pub(crate) struct Part {
     /// "of the lateness ...".
     pub(crate) was: &'static str,
     pub(crate) is_cpu: bool,
+    /// Whether a source that does not see timers has an upper bound of it.
+    pub(crate) is_bound: bool,
 }
 
 const fn part(head: &'static str, in_words: &'static str, was: &'static str) -> Part {
@@ -23,6 +25,14 @@ const fn part(head: &'static str, in_words: &'static str, was: &'static str) -> 
         in_words,
         was,
         is_cpu: false,
+        is_bound: false,
+    }
+}
+
+const fn bound(part: Part) -> Part {
+    Part {
+        is_bound: true,
+        ..part
     }
 }
 
@@ -33,8 +43,8 @@ pub(crate) const PARTS: [Part; LateParts::N] = [
         "before the timer was armed",
         "passed before the timer was armed",
     ),
-    part("slack", "timer slack", "was timer slack"),
-    part("ticks", "rounding to ticks", "was rounding to ticks"),
+    bound(part("slack", "timer slack", "was timer slack")),
+    bound(part("ticks", "rounding to ticks", "was rounding to ticks")),
     part("interrupt", "the interrupt", "was a late interrupt"),
     part("wake-up", "waking up", "was waking up"),
     Part {
@@ -174,6 +184,9 @@ pub(crate) fn facts(facts: &TraceFacts) -> Vec<Section> {
     );
     for unseen in &facts.unseen {
         told += &crate::prose::indented("  - ", unseen);
+    }
+    if let Some(more) = &facts.more {
+        told += &crate::prose::indented("  - ", more);
     }
     sections.push(told.into());
     sections

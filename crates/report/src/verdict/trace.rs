@@ -36,7 +36,7 @@ pub(crate) fn verdict(run: &Run) -> Option<Verdict> {
     }
     if let Some(first) = told.first() {
         sentences.push(of_thread(*first, facts));
-        sentences.extend(parts(*first));
+        sentences.extend(parts(*first, facts));
         sentences.extend(latest(*first));
         sentences.extend(help(*first, facts));
         sentences.extend(adds_up(*first, facts));
@@ -57,6 +57,7 @@ pub(crate) fn verdict(run: &Run) -> Option<Verdict> {
     }
     sentences.extend(hidden(&timed, facts));
     sentences.extend(lost(facts));
+    sentences.extend(hidden(facts));
     let next = "Next: --full has each thread, call and length, and who wakes up how often.";
     Some(Verdict::new(sentences, next).told(
         table("", &timed[..timed.len().min(ROWS)]),
@@ -117,7 +118,7 @@ fn of_thread(row: Row<'_, Traced>, facts: &TraceFacts) -> String {
 }
 
 /// The parts of the lateness of usual waits, as far as each is a twentieth of it.
-fn parts(row: Row<'_, Traced>) -> Option<String> {
+fn parts(row: Row<'_, Traced>, facts: &TraceFacts) -> Option<String> {
     let middle = &row.of.middle;
     let n = middle.n.max(1);
     let total = middle.parts_ns.sum();
@@ -132,7 +133,8 @@ fn parts(row: Row<'_, Traced>) -> Option<String> {
     parts.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
     let parts = parts.iter().enumerate().map(|(at, (part, ns))| {
         let are = prose::when(at == 0, || "are ".to_owned());
-        format!("{} {are}{}", units::duration(*ns / n), part.in_words)
+        let most = prose::when(part.is_bound && facts.has_bounds, || "at most ".to_owned());
+        format!("{most}{} {are}{}", units::duration(*ns / n), part.in_words)
     });
     Some(format!(
         "Of the {} about the median, {}.",
@@ -325,6 +327,17 @@ fn lost(facts: &TraceFacts) -> Option<String> {
     })
 }
 
+/// The command that shows what this source does not see.
+fn hidden(facts: &TraceFacts) -> Option<String> {
+    let more = facts.more.as_ref()?;
+    Some(match facts.source.as_str() {
+        "library" => format!(
+            "A library in the program measured this. It does not see timers, wake-ups or which thread had the CPU. {more}"
+        ),
+        _ => format!("This file does not tell the parts that are unknown. {more}"),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -492,6 +505,36 @@ mod tests {
             ..LateParts::default()
         };
         assert!(!said(of, &facts()).contains("Of the latest"));
+    }
+
+    #[test]
+    fn bounds_are_said_and_so_is_the_command_that_shows_more() {
+        let of = || waits(USUAL, USUAL);
+        let text = said(of(), &facts());
+        assert!(
+            !text.contains("at most") && !text.contains("A library"),
+            "{text}"
+        );
+        let library = TraceFacts {
+            source: "library".to_owned(),
+            more: Some("`sudo punctual trace` does.".to_owned()),
+            has_bounds: true,
+            ..facts()
+        };
+        let text = said(of(), &library);
+        assert!(
+            text.contains("at most 50.0 us are timer slack, 5.00 us the interrupt"),
+            "{text}"
+        );
+        assert!(
+            text.contains("which thread had the CPU. `sudo punctual trace` does."),
+            "{text}"
+        );
+        let file = TraceFacts {
+            source: "strace".to_owned(),
+            ..library
+        };
+        assert!(said(of(), &file).contains("This file does not tell"));
     }
 
     #[test]

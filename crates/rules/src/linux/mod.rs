@@ -25,3 +25,17 @@ use crate::Time;
 pub fn jiffy(hz: u64) -> Time {
     wheel::Wheel::new(hz).jiffy()
 }
+
+/// The slack that the kernel gives a `poll`, `select` or `epoll_wait` for its length, if that is more than the slack of
+/// the thread: a thousandth, or five times as much with a nice value above 0. In nanoseconds.
+pub const fn poll_slack_ns(length_ns: u64, is_nice: bool) -> u64 {
+    task::poll_estimate(length_ns, is_nice)
+}
+
+/// The rounding of a socket timeout: how late the timer wheel may end it, for a kernel with so many ticks a second. In
+/// nanoseconds.
+pub fn wheel_rounding_ns(hz: u64, length_ns: u64) -> u64 {
+    let wheel = wheel::Wheel::new(hz.max(1));
+    let (_, granule) = wheel.expiry(Time::ZERO, Time::from_ns(length_ns));
+    granule.max(wheel.jiffy()).floor_ns()
+}

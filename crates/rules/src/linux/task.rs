@@ -122,9 +122,17 @@ impl Task {
         if self.is_real_time || self.slack.is_zero() {
             return Time::ZERO;
         }
-        let part = if self.nice > 0 { 200 } else { 1_000 };
-        let estimate = (length.floor_ns() / part).min(LONGEST_POLL_SLACK);
-        Time::from_ns(estimate).max(self.sleep_slack())
+        Time::from_ns(poll_estimate(length.floor_ns(), self.nice > 0)).max(self.sleep_slack())
+    }
+}
+
+/// The slack of a `poll`, `select` or `epoll_wait` that follows from its length, in nanoseconds.
+pub(super) const fn poll_estimate(length_ns: u64, is_nice: bool) -> u64 {
+    let part = length_ns / if is_nice { 200 } else { 1_000 };
+    if part < LONGEST_POLL_SLACK {
+        part
+    } else {
+        LONGEST_POLL_SLACK
     }
 }
 

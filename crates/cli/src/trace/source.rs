@@ -1,0 +1,100 @@
+//! The sources of events of this computer: tracepoints of the kernel, or a library in the program.
+
+use std::ffi::OsString;
+
+use anyhow::anyhow;
+use punctual_os::perf::{Perf, Scope};
+use punctual_trace::Event;
+
+use super::library::Library;
+use super::program::Program;
+use super::{By, Failure, TraceArgs, UNSEEN, refused};
+
+/// An open source.
+pub(super) enum Source<'a> {
+    Perf(Perf, &'a [OsString]),
+    Library(Box<Library<'a>>),
+}
+
+impl<'a> Source<'a> {
+    /// The one that the arguments name. Without that it is perf, or where that is refused and a program is to be started,
+    /// the library.
+    pub(super) fn open(args: &'a TraceArgs, scope: Scope) -> Result<Self, Failure> {
+        let has_program = !args.command.is_empty();
+        let library = || Library::open(&args.command).map(|it| Self::Library(Box::new(it)));
+        if args.by == Some(By::Library) {
+            return match has_program {
+                true => library(),
+                false => Err(refused(anyhow!(
+                    "a library is in programs that it starts with only: --by library needs `-- COMMAND`"
+                ))),
+            };
+        }
+        let why = match Perf::open(scope) {
+            Ok(perf) => return Ok(Self::Perf(perf, &args.command)),
+            Err(why) => not_permitted(why),
+        };
+        match args.by {
+            None if has_program => {
+                library().map_err(|(code, without)| (code, anyhow!("{without:#}; and {why:#}")))
+            }
+            _ => Err(refused(why)),
+        }
+    }
+
+    /// Its name in a Run.
+    pub(super) const fn name(&self) -> &'static str {
+        match self {
+            Self::Perf(..) => "perf",
+            Self::Library(_) => "library",
+        }
+    }
+
+    /// The facts that it does not show.
+    pub(super) fn unseen(&self) -> Vec<String> {
+        match self {
+            Self::Perf(..) => UNSEEN.map(str::to_owned).to_vec(),
+            Self::Library(library) => library.unseen(),
+        }
+    }
+
+    /// The length of a tick of the timer wheel, in nanoseconds.
+    pub(super) fn tick_ns(&self) -> Option<u64> {
+        match self {
+            Self::Perf(perf, _) => perf.tick_ns(),
+            Self::Library(library) => library.tick_ns(),
+        }
+    }
+
+    /// Starts the program of the command line.
+    pub(super) fn start(&mut self) -> std::io::Result<Program> {
+        match self {
+            Self::Perf(_, command) => Program::start(command),
+            Self::Library(library) => library.start(),
+        }
+    }
+
+    /// Waits for events, for `ms` at most.
+    pub(super) fn wait(&self, ms: u16) {
+        match self {
+            Self::Perf(perf, _) => perf.wait(ms),
+            Self::Library(library) => library.wait(ms),
+        }
+    }
+
+    /// Gives the events so far to `take`, in the order of time; of the last instants only if it is the `last` time.
+    pub(super) fn read(&mut self, last: bool, take: impl FnMut(&Event)) {
+        match self {
+            Self::Perf(perf, _) => perf.read(last, take),
+            Self::Library(library) => library.read(last, take),
+        }
+    }
+}
+
+/// The error that says which permission is missing, and how to get it.
+fn not_permitted(why: punctual_os::Error) -> anyhow::Error {
+    match why.is_permission() {
+        true => anyhow!("{why}; run it as root: sudo punctual trace ..."),
+        false => anyhow!("{why}"),
+    }
+}
