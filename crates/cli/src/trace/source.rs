@@ -12,7 +12,7 @@ use super::{By, Failure, TraceArgs, UNSEEN, refused};
 
 /// An open source.
 pub(super) enum Source<'a> {
-    Perf(Perf, &'a [OsString]),
+    Perf(Box<Perf>, &'a [OsString]),
     Library(Box<Library<'a>>),
 }
 
@@ -31,7 +31,7 @@ impl<'a> Source<'a> {
             };
         }
         let why = match Perf::open(scope) {
-            Ok(perf) => return Ok(Self::Perf(perf, &args.command)),
+            Ok(perf) => return Ok(Self::Perf(Box::new(perf), &args.command)),
             Err(why) => not_permitted(why),
         };
         match args.by {

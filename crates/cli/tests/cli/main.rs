@@ -28,6 +28,8 @@ mod settings;
 mod simulate;
 mod sweep;
 mod trace;
+#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+mod trace_library;
 mod watch;
 mod zero_advise;
 mod zero_probe;

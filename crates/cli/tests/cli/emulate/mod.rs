@@ -26,7 +26,7 @@ use tempfile::TempDir;
 use crate::common::{copy_program, punctual, stderr, stdout};
 
 /// The program of the tests, compiled with what else the compiler is told.
-fn compiled(folder: &TempDir, name: &str, options: &[&str]) -> PathBuf {
+pub(crate) fn compiled(folder: &TempDir, name: &str, options: &[&str]) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/emulate/waits.c");
     let program = folder.path().join(name);
     let mut compiler = Command::new("cc");

@@ -1,5 +1,6 @@
-/* Waits for the tests of `punctual emulate` and `punctual exec --accurate`; what it does is its first argument. */
+/* Waits for the tests of `punctual emulate`, `punctual exec --accurate` and `punctual trace`; what it does is its first argument. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -12,6 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/ptrace.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -388,6 +390,60 @@ static int raw(void) {
     return wrong + (ms.tv_sec != 0 || ms.tv_nsec != 1000000);
 }
 
+/* Calls on sockets with a timeout: one that it ends, one that data end, one that does not block, and one without. */
+static int sockets(void) {
+    struct timeval some = {0, 20000};
+    char byte;
+    int pair[2], wrong = 0;
+    long long begin;
+    wrong += socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0;
+    wrong += setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &some, sizeof some) != 0;
+    begin = now_ns(CLOCK_MONOTONIC);
+    wrong += recv(pair[0], &byte, 1, 0) != -1 || errno != EAGAIN;
+    wrong += now_ns(CLOCK_MONOTONIC) - begin < 20000000;
+    wrong += send(pair[1], "xy", 2, 0) != 2;
+    wrong += recv(pair[0], &byte, 1, 0) != 1 || recvfrom(pair[0], &byte, 1, 0, NULL, NULL) != 1;
+    wrong += recv(pair[0], &byte, 1, MSG_DONTWAIT) != -1 || errno != EAGAIN;
+    wrong += recv(pair[1], &byte, 1, MSG_DONTWAIT) != -1 || errno != EAGAIN;
+    wrong += connect(-1, NULL, 0) != -1 || errno != EBADF;
+    return wrong;
+}
+
+static void *brief(void *unused) {
+    usleep(1);
+    return unused;
+}
+
+static int open_files(void) {
+    DIR *all = opendir("/proc/self/fd");
+    int n = 0;
+    while (readdir(all)) n++;
+    closedir(all);
+    return n;
+}
+
+/* More threads than may keep a descriptor, one after the other and at once; whether any is left open or lacks room. */
+static int descriptors(void) {
+    pthread_t threads[300];
+    int wrong = 0, before;
+    usleep(1);
+    before = open_files();
+    for (int i = 0; i < 300; i++) {
+        wrong += pthread_create(&threads[0], NULL, brief, NULL) != 0;
+        pthread_join(threads[0], NULL);
+    }
+    for (int i = 0; i < 300; i++) wrong += pthread_create(&threads[i], NULL, brief, NULL) != 0;
+    for (int i = 0; i < 300; i++) pthread_join(threads[i], NULL);
+    return wrong + (open_files() != before);
+}
+
+/* The program closes all files that it does not know, and waits again. */
+static int closed(void) {
+    usleep(1000);
+    for (int file = 3; file < 5000; file++) close(file);
+    return usleep(1000) != 0 || open_files() > 8;
+}
+
 /* Sleeps of 50 us for as many milliseconds at least. */
 static void many(long ms) {
     long long end = now_ns(CLOCK_MONOTONIC) + ms * 1000000;
@@ -414,6 +470,9 @@ int main(int count, char **arguments) {
     if (!strcmp(what, "traced")) return traced();
     if (!strcmp(what, "raw")) return raw();
     if (!strcmp(what, "storm")) return storm();
+    if (!strcmp(what, "sockets")) return sockets();
+    if (!strcmp(what, "descriptors")) return descriptors();
+    if (!strcmp(what, "closed")) return closed();
     if (!strcmp(what, "many")) {
         many(atoi(arguments[2]));
         return 0;
