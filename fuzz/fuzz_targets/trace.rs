@@ -5,9 +5,21 @@
 
 use libfuzzer_sys::fuzz_target;
 use punctual_record::{Experiment, Run, TraceFacts};
-use punctual_trace::text;
+use punctual_trace::{Engine, text};
 
-fuzz_target!(|file: &str| match text::read(file) {
+/// Reads events of our own, or a file of another tracer.
+fn read(file: &str) -> Result<Engine, String> {
+    if file.starts_with(text::HEAD) {
+        return text::read(file);
+    }
+    let of = punctual_import::events(file)?;
+    let mut engine = Engine::new(of.tick_ns);
+    of.events.iter().for_each(|event| engine.feed(event));
+    engine.close();
+    Ok(engine)
+}
+
+fuzz_target!(|file: &str| match read(file) {
     Ok(engine) => {
         let mut run: Run = Run::of(engine.rows());
         for row in &run.results {

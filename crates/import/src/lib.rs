@@ -5,6 +5,8 @@
 //! the file cannot tell. Nothing is made up. A percentile beyond a histogram is left out. The
 //! lateness of a wait is left out if its deadline is on a clock that the file does not show.
 //!
+//! [`events`] reads files of other tracers as events of which `punctual-trace` makes waits.
+//!
 //! Each format has a file of its own; `series` has what they return.
 
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
@@ -12,6 +14,7 @@
 mod csv;
 mod cyclictest;
 mod cyclictest_json;
+mod events;
 mod frames;
 mod hlog;
 mod number;
@@ -19,8 +22,10 @@ mod perf;
 mod plain;
 mod series;
 mod strace;
+mod tracepoints;
 mod unknown;
 
+pub use events::{Events, FORMATS as EVENT_FORMATS, events};
 pub use number::Unit;
 pub use unknown::FORMATS;
 

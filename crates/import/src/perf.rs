@@ -42,7 +42,14 @@ fn of(text: &str) -> Log {
         },
     };
     for line in text.lines() {
-        let Some((name, thread, at_ns, event)) = event(line) else {
+        let Some(Line {
+            name,
+            thread,
+            at_ns,
+            event,
+            ..
+        }) = event(line)
+        else {
             continue;
         };
         if let Some(switch) = event.strip_prefix("PERF_RECORD_SWITCH") {
@@ -104,16 +111,30 @@ fn of(text: &str) -> Log {
     log
 }
 
-/// The thread's name and number, when, and what: `python3 11954 [-01] 481.145983: PERF_...`.
-fn event(line: &str) -> Option<(&str, u64, u64, &str)> {
+/// A line of `perf script`.
+pub(crate) struct Line<'t> {
+    pub(crate) name: &'t str,
+    pub(crate) process: u64,
+    pub(crate) thread: u64,
+    pub(crate) cpu: Option<u32>,
+    pub(crate) at_ns: u64,
+    /// Its name, and what belongs to it.
+    pub(crate) event: &'t str,
+}
+
+/// Reads `python3 11954 [-01] 481.145983: PERF_...`. The process is the thread where the line does not tell it.
+pub(crate) fn event(line: &str) -> Option<Line<'_>> {
     let (head, rest) = line.split_once(": ")?;
     let event = rest.trim_start();
     let last_word = |text: &'_ str| -> Option<usize> { Some(text.trim_end().rfind(' ')? + 1) };
     let (head, time) = head.split_at(last_word(head)?);
     // The CPU is there or not.
-    let head = match head.trim_end().strip_suffix(']') {
-        Some(head) => head.rsplit_once('[')?.0,
-        None => head,
+    let (head, cpu) = match head.trim_end().strip_suffix(']') {
+        Some(head) => {
+            let (head, cpu) = head.rsplit_once('[')?;
+            (head, cpu.parse().ok())
+        }
+        None => (head, None),
     };
     let (name, thread) = head.split_at(last_word(head)?);
     let (s, fraction) = time.split_once('.')?;
@@ -129,8 +150,17 @@ fn event(line: &str) -> Option<(&str, u64, u64, &str)> {
         .ok()?
         .checked_mul(1_000_000_000)?
         .checked_add(ns)?;
-    let number = thread.trim().rsplit('/').next()?.parse().ok()?;
-    Some((name.trim(), number, at_ns, event))
+    let mut numbers = thread.trim().split('/');
+    let process = numbers.next()?.parse().ok()?;
+    let thread = numbers.next().map_or(Some(process), |it| it.parse().ok())?;
+    Some(Line {
+        name: name.trim(),
+        process,
+        thread,
+        cpu,
+        at_ns,
+        event,
+    })
 }
 
 #[cfg(test)]
@@ -140,11 +170,11 @@ mod tests {
     #[test]
     fn names_have_spaces() {
         let line = " opt f1nlvfe3703 24884 [000] 26595.753034: sched:sched_switch: prev_comm=x";
-        let (name, thread, at_ns, what) = event(line).unwrap();
+        let of = event(line).unwrap();
         assert_eq!(
-            (name, thread, at_ns),
-            ("opt f1nlvfe3703", 24_884, 26_595_753_034_000)
+            (of.name, of.thread, of.at_ns, of.cpu),
+            ("opt f1nlvfe3703", 24_884, 26_595_753_034_000, Some(0))
         );
-        assert!(what.starts_with("sched:"));
+        assert!(of.event.starts_with("sched:"));
     }
 }

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use punctual_record::LoggedKind;
+use punctual_trace::{Clock, Ended, Event, Timeout, What};
 
 use crate::Hints;
+use crate::events::Events;
 use crate::number::{Unit, at, length};
 use crate::series::{Log, Series, Wait};
 
@@ -118,11 +120,9 @@ fn instant(text: &str) -> Option<u64> {
         .checked_add(ns)
 }
 
-fn of(text: &str) -> Result<Log, String> {
-    let mut log = Log::new("strace");
+/// Gives each call that ended to `take`, with its thread.
+fn calls<'t>(text: &'t str, mut take: impl FnMut(&'t str, Call<'t>)) -> Result<(), String> {
     let mut open: BTreeMap<&str, (&str, String, u64)> = BTreeMap::new();
-    let mut waits: BTreeMap<String, Vec<(Asked, u64, u64)>> = BTreeMap::new();
-    let (mut without_length, mut by_event) = (0_u64, 0_u64);
     for (i, line) in text.lines().enumerate() {
         let Some((thread, time, rest)) = begin(line) else {
             continue;
@@ -171,10 +171,25 @@ fn of(text: &str) -> Result<Log, String> {
                 result,
             }
         };
-        let Some(asked) = asked(&call) else { continue };
+        take(thread, call);
+    }
+    Ok(())
+}
+
+const NO_LENGTHS: &str =
+    "this strace has no lengths of calls: run it again with -T, as `strace -f -ttt -T`";
+
+const MEASURED: &str = "Tracing itself makes each call longer, by tens of microseconds; times are in whole microseconds.";
+
+fn of(text: &str) -> Result<Log, String> {
+    let mut log = Log::new("strace");
+    let mut waits: BTreeMap<String, Vec<(Asked, u64, u64)>> = BTreeMap::new();
+    let (mut without_length, mut by_event) = (0_u64, 0_u64);
+    calls(text, |_, call| {
+        let Some(asked) = asked(&call) else { return };
         let Some(took_ns) = call.took_ns else {
             without_length += 1;
-            continue;
+            return;
         };
         match has_timed_out(&call) {
             true => {
@@ -189,25 +204,172 @@ fn of(text: &str) -> Result<Log, String> {
             }
             false => by_event += 1,
         }
-    }
+    })?;
     if waits.is_empty() && without_length > 0 {
-        return Err(
-            "this strace has no lengths of calls: run it again with -T, as `strace -f -ttt -T`"
-                .to_owned(),
-        );
+        return Err(NO_LENGTHS.to_owned());
     }
     for (name, waits) in waits {
         series(&mut log, name, &waits);
     }
     log.series
         .sort_by_key(|series| std::cmp::Reverse(series.n()));
-    log.cannot_tell("Tracing itself makes each call longer, by tens of microseconds; times are in whole microseconds.");
+    log.cannot_tell(MEASURED);
     if by_event > 0 {
         log.cannot_tell(format!(
             "{by_event} more calls ended before their time, by what they waited for or by a signal; they are not in it."
         ));
     }
     Ok(log)
+}
+
+/// A wait as events have it.
+struct Timed {
+    thread: u32,
+    call: punctual_trace::Call,
+    timeout: Timeout,
+    deadline: Option<Asked>,
+    began: u64,
+    ended: u64,
+    result: i64,
+}
+
+/// Reads its waits as events; `None` if the file is another.
+pub(crate) fn events(text: &str) -> Option<Result<Events, String>> {
+    let mut lines = text.lines().take(200);
+    lines.any(is_one).then(|| events_of(text))
+}
+
+fn events_of(text: &str) -> Result<Events, String> {
+    let mut waits = Vec::new();
+    let mut without_length = 0_u64;
+    calls(text, |thread, call| {
+        let name = call.name.trim_end_matches("_time64");
+        let (Some(of), Some(timeout)) = (punctual_trace::Call::named(name), timeout(&call)) else {
+            return;
+        };
+        let Some(took) = call.took_ns else {
+            without_length += 1;
+            return;
+        };
+        waits.push(Timed {
+            // Without -f it names none.
+            thread: thread.parse().unwrap_or(1),
+            call: of,
+            timeout,
+            deadline: asked(&call),
+            began: call.began_ns,
+            ended: call.began_ns.saturating_add(took),
+            result: of.result_of(ended(&call)),
+        });
+    })?;
+    if waits.is_empty() {
+        return Err(match without_length {
+            0 => "this strace has no calls that wait".to_owned(),
+            _ => NO_LENGTHS.to_owned(),
+        });
+    }
+    // As for `series`: no wait ends before its deadline.
+    let past = |wait: &Timed| match wait.deadline {
+        Some(Asked::Monotonic(at)) => Some(i128::from(wait.ended) - i128::from(at)),
+        _ => None,
+    };
+    let by_time = |wait: &&Timed| wait.call.ended(wait.result, true) == Ended::ByTime;
+    let apart = waits.iter().filter(by_time).filter_map(past).min();
+    let mut events = Vec::with_capacity(3 * waits.len());
+    for wait in &waits {
+        let mut push = |time, what| {
+            events.push(Event {
+                time,
+                cpu: 0,
+                thread: wait.thread,
+                what,
+            });
+        };
+        let enter = What::Enter {
+            process: wait.thread,
+            call: wait.call,
+            timeout: wait.timeout,
+        };
+        push(wait.began, enter);
+        let deadline = match wait.deadline {
+            Some(Asked::Length(length)) => Some(wait.began.saturating_add(length)),
+            Some(Asked::Realtime(at)) => Some(at),
+            Some(Asked::Monotonic(at)) => {
+                apart.and_then(|apart| u64::try_from(i128::from(at) + apart).ok())
+            }
+            None => None,
+        };
+        if let Some(deadline) = deadline {
+            let due = What::Due {
+                deadline,
+                leeway: None,
+                in_wheel: false,
+            };
+            push(wait.began, due);
+        }
+        push(
+            wait.ended,
+            What::Exit {
+                result: wait.result,
+            },
+        );
+    }
+    events.sort_by_key(|event| event.time);
+    let untold = [
+        "strace shows when a call began and ended, and not what it waited for after its deadline: all of the lateness is \
+         unknown.",
+        "It has no names of threads.",
+        MEASURED,
+    ];
+    let earliest = match apart {
+        Some(_) => {
+            "Where deadlines are on CLOCK_MONOTONIC, lateness counts from the earliest of these waits. "
+        }
+        None => "",
+    };
+    Ok(Events {
+        format: "strace",
+        events,
+        tick_ns: None,
+        untold: untold.map(str::to_owned).to_vec(),
+        more: Some(format!(
+            "{earliest}`sudo punctual trace -- COMMAND` tells all."
+        )),
+    })
+}
+
+/// The timeout of a call; `None` of one that does not wait.
+fn timeout(call: &Call<'_>) -> Option<Timeout> {
+    match asked(call) {
+        Some(Asked::Length(ns)) => return Some(Timeout::Length(ns)),
+        Some(Asked::Realtime(_)) => return Some(Timeout::Until(Clock::Realtime)),
+        Some(Asked::Monotonic(_)) => return Some(Timeout::Until(Clock::Monotonic)),
+        None => {}
+    }
+    let (_, argument) = CALLS.iter().find(|(name, _)| *name == call.name)?;
+    let arguments = arguments(&call.arguments);
+    let place = |place: usize| Some(arguments.get(place)?.trim_end_matches(')'));
+    match argument {
+        Argument::Ms(at) if place(*at)? == "0" => Some(Timeout::Zero),
+        Argument::Ms(at) if place(*at)? == "-1" => Some(Timeout::Never),
+        Argument::Length(at) if place(*at)? == "NULL" => Some(Timeout::Never),
+        Argument::Futex if place(1)?.starts_with("FUTEX_WAIT") && place(3)? == "NULL" => {
+            Some(Timeout::Never)
+        }
+        _ => None,
+    }
+}
+
+/// How a call ended.
+fn ended(call: &Call<'_>) -> Ended {
+    let result = call.result.trim();
+    match has_timed_out(call) {
+        true => Ended::ByTime,
+        false if result.starts_with("-1 EINTR") || result.starts_with("? ERESTART") => {
+            Ended::BySignal
+        }
+        false => Ended::ByEvent,
+    }
 }
 
 /// Adds the waits with one call.

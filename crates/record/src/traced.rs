@@ -261,7 +261,7 @@ impl LateParts {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceFacts {
-    /// Where the events come from: `perf`, `library` or `file`.
+    /// Where the events come from: `perf`, `library`, `file`, or the format of a file of another tracer.
     pub source: String,
     /// How long it was traced.
     pub elapsed_ns: u64,

@@ -17,7 +17,7 @@ use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use punctual_core::Nanos;
 use punctual_record::{Experiment, Run, TraceFacts};
-use punctual_trace::Engine;
+use punctual_trace::{Engine, text};
 
 use crate::options::Output;
 use crate::session::{self, Outputs};
@@ -74,14 +74,35 @@ fn of_file(args: &TraceArgs) -> Result<Done> {
     let outputs = Outputs::new(&args.output)?;
     let text = files::text(file, files::LONGEST)?;
     let name = files::name(file);
-    let engine = punctual_trace::text::read(&text).map_err(|why| anyhow!("{name}: {why}"))?;
-    let facts = TraceFacts {
-        source: "file".to_owned(),
-        ..facts(&engine)
+    let read = match text.starts_with(text::HEAD) {
+        true => text::read(&text).map(|engine| {
+            let facts = TraceFacts {
+                source: "file".to_owned(),
+                ..facts(&engine)
+            };
+            (engine, facts)
+        }),
+        false => punctual_import::events(&text).map(of_events),
     };
+    let (engine, facts) = read.map_err(|why| anyhow!("{name}: {why}"))?;
     let mut run = run_of(&engine, facts);
     run.machine.name = "recorded events".to_owned();
     outputs.deliver(&run, &args.output.of(&run))
+}
+
+/// Waits of the events of another tracer.
+fn of_events(events: punctual_import::Events) -> (Engine, TraceFacts) {
+    let mut engine = Engine::new(events.tick_ns);
+    events.events.iter().for_each(|event| engine.feed(event));
+    engine.close();
+    let facts = TraceFacts {
+        source: events.format.to_owned(),
+        unseen: events.untold,
+        more: events.more,
+        wake_ups: Vec::new(),
+        ..facts(&engine)
+    };
+    (engine, facts)
 }
 
 /// The facts that the engine knows.
@@ -182,7 +203,7 @@ pub(crate) struct TraceArgs {
     )]
     by: Option<By>,
 
-    /// Read events that --events wrote, on any system
+    /// Read events of another time, on any system: those that --events wrote, output of strace -f -ttt -T, perf script of tracepoints
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
     from: Option<PathBuf>,
 

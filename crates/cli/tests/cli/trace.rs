@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use punctual_record::{Experiment, Traced};
 
-use crate::common::{assert_refused, printed, run, stderr, stdout};
+use crate::common::{assert_refused, assert_refused_in, printed, run, stderr, stdout};
 use crate::schema;
 
 fn recorded(name: &str) -> PathBuf {
@@ -73,6 +73,46 @@ fn wrong_arguments_and_files_are_refused_in_a_line() {
     assert_refused("trace --from file --for 1s", "--for");
     assert_refused("trace --all --pid 1", "--pid");
     assert_refused("trace --all --for never", "--for");
+}
+
+/// A file of another tracer is recognised by its content, and its answer says what it does not tell.
+#[test]
+fn files_of_strace_and_perf_are_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let call = |at: u64| {
+        format!(
+            "7 1795717833.{at:03}000 clock_nanosleep(CLOCK_REALTIME, 0, {{tv_sec=0, tv_nsec=2000000}}, NULL) = 0 <0.002500>\n"
+        )
+    };
+    let strace: String = (0..100).map(|n| call(9 * n)).collect();
+    fs::write(folder.path().join("strace.txt"), &strace).unwrap();
+    let answer = words(&printed(&run(
+        folder.path(),
+        "trace --from strace.txt --json run.json",
+    )));
+    assert!(
+        answer.contains("500 us late at p50, 500 us at most."),
+        "{answer}"
+    );
+    assert!(
+        answer.contains("This file does not tell the parts that are unknown."),
+        "{answer}"
+    );
+    let facts = schema::read_file(folder.path().join("run.json"))
+        .beside
+        .traced;
+    assert_eq!(facts.unwrap().source, "strace");
+    // A file that was cut off is read as far as it goes.
+    fs::write(folder.path().join("cut.txt"), &strace[..strace.len() / 2]).unwrap();
+    printed(&run(folder.path(), "trace --from cut.txt"));
+    let switches = "x 7 [001] 5.000003: sched:sched_switch: prev_comm=x prev_pid=7 prev_prio=120 prev_state=S ==> \
+                    next_comm=y next_pid=9 next_prio=120\n";
+    fs::write(folder.path().join("perf.txt"), switches).unwrap();
+    assert_refused_in(
+        folder.path(),
+        "trace --from perf.txt",
+        "perf record -k CLOCK_MONOTONIC",
+    );
 }
 
 /// A name in a file may be anything.
