@@ -34,6 +34,7 @@ pub mod sweep;
 pub mod timer_rule;
 mod trace;
 pub mod validation;
+pub mod viewer;
 pub mod wall_clock;
 pub mod watch;
 

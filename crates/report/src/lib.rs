@@ -61,7 +61,7 @@ pub use histogram::{histogram, histogram_of};
 pub use page::Page;
 pub use prose::within_columns;
 pub use sweep::{sweep_cells, sweep_verdict};
-pub use tables::{comparison, comparison_sections, table};
+pub use tables::{comparison, comparison_sections, part_names, table};
 #[cfg(not(target_family = "wasm"))]
 pub use text::figures;
 pub use text::{Report, explained, tables_named, text, verdict};

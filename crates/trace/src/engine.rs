@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use punctual_record::{Measurement, WakeUps};
+use punctual_record::{LateParts, Measurement, WakeUps};
 
 use crate::call::{Call, Ended, Timeout};
 use crate::cpus::Cpus;
@@ -37,6 +37,31 @@ pub struct Engine {
     lost: u64,
     not_noted: u64,
     has_bounds: bool,
+    /// The waits that ended since the last time, if they are wanted.
+    ended: Option<Vec<Waited>>,
+}
+
+/// A wait that ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Waited {
+    /// Its process.
+    pub process: u32,
+    /// Its thread.
+    pub thread: u32,
+    /// The name of the thread.
+    pub name: Name,
+    /// The call.
+    pub call: Call,
+    /// When it began, in nanoseconds of the monotonic clock.
+    pub began: u64,
+    /// The instant that was asked for, if that is known.
+    pub deadline: Option<u64>,
+    /// When the program went on.
+    pub returned: u64,
+    /// The cause of its end.
+    pub ended: Ended,
+    /// The parts of its lateness.
+    pub parts: LateParts,
 }
 
 /// A traced thread.
@@ -143,6 +168,11 @@ impl Engine {
             What::End => self.end(thread, now),
             What::Lost { n } => self.lose(cpu, n),
         }
+    }
+
+    /// The waits that ended since the last time. From the first time on they are kept.
+    pub fn take_ended(&mut self) -> Vec<Waited> {
+        std::mem::take(self.ended.get_or_insert_default())
     }
 
     /// No more events come: waits that returned just before are counted.
@@ -347,6 +377,19 @@ impl Engine {
         // Most calls on files have no timeout.
         if wait.timeout == Timeout::OfFile && wait.timer.is_none() {
             return;
+        }
+        if let Some(waits) = &mut self.ended {
+            waits.push(Waited {
+                process: of.process,
+                thread,
+                name: of.name,
+                call: wait.call,
+                began: wait.entered,
+                deadline: wait.deadline,
+                returned: now,
+                ended,
+                parts: wait.parts,
+            });
         }
         let class = Class::of(of.process, thread, &wait);
         if self.tallies.len() >= MOST_TALLIES && !self.tallies.contains_key(&class) {

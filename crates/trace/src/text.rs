@@ -104,6 +104,14 @@ pub fn line(event: &Event) -> String {
 /// It is none, or a line is not that of an event. The message is one line and names the line of the
 /// file.
 pub fn read(text: &str) -> Result<Engine, String> {
+    read_with(text, Engine::feed)
+}
+
+/// The same, where `take` gives each event to the engine.
+///
+/// # Errors
+/// As of [`read`].
+pub fn read_with(text: &str, mut take: impl FnMut(&mut Engine, &Event)) -> Result<Engine, String> {
     let mut lines = text.lines();
     if lines.next() != Some(HEAD) {
         return Err(format!(
@@ -122,7 +130,7 @@ pub fn read(text: &str) -> Result<Engine, String> {
             let shown = punctual_record::visible(&shown);
             format!("line {at} is not that of an event: `{shown}`")
         })?;
-        engine.feed(&event);
+        take(&mut engine, &event);
     }
     engine.close();
     Ok(engine)

@@ -10,12 +10,13 @@ use punctual_lab::host::Stop;
 use punctual_os::cgroups::CpuGroups;
 use punctual_os::perf::Scope;
 use punctual_os::{Tick, clock};
-use punctual_record::{Measurement, Run, TraceFacts};
+use punctual_record::{Measurement, Run, TraceFacts, Warning};
 use punctual_report::Report as _;
 use punctual_trace::{Engine, Event, text};
 
 use super::program::Program;
 use super::source::Source;
+use super::viewer::ForViewer;
 use super::{Failure, TraceArgs, facts, more, refused, run_of};
 use crate::console::give_away_stdout;
 use crate::exec::{CANNOT_RUN, NOT_FOUND, code};
@@ -49,7 +50,7 @@ fn traced(args: &TraceArgs) -> Result<ExitCode, Failure> {
     let machine = session::host_facts();
     let stop = stop::on_ctrl_c().map_err(refused)?;
     let source = Source::open(args, scope)?;
-    let mut trace = Trace::new(source, args.events.as_deref()).map_err(refused)?;
+    let mut trace = Trace::new(source, args).map_err(refused)?;
     let started_at = session::now();
     let mut program = match args.command.is_empty() {
         true => None,
@@ -89,7 +90,7 @@ fn traced(args: &TraceArgs) -> Result<ExitCode, Failure> {
     run.started_at = Some(started_at);
     run.machine = machine;
     run.interrupted = args.length.is_some() && !is_over;
-    trace.finish().map_err(refused)?;
+    run.warnings.extend(trace.finish().map_err(refused)?);
     deliver(outputs, &args.output, &run).map_err(refused)?;
     // At the end of --for it was ended here.
     let ended = if is_over { by_itself } else { status };
@@ -127,6 +128,7 @@ struct Trace<'a> {
     source: Source<'a>,
     engine: Engine,
     events: Option<BufWriter<File>>,
+    viewer: Option<ForViewer>,
     /// The first failure to write them.
     failed: Option<std::io::Error>,
     throttle: Throttle,
@@ -162,17 +164,20 @@ impl Throttle {
 }
 
 impl<'a> Trace<'a> {
-    fn new(source: Source<'a>, events: Option<&Path>) -> Result<Self> {
+    fn new(source: Source<'a>, args: &TraceArgs) -> Result<Self> {
         let create = |file: &Path| {
             let mut events = BufWriter::new(File::create(file)?);
             events.write_all(text::head(source.tick_ns()).as_bytes())?;
             Ok::<_, std::io::Error>(events)
         };
-        let events = events
+        let events = args
+            .events
+            .as_deref()
             .map(|file| create(file).with_context(|| format!("cannot write `{}`", file.display())));
         Ok(Self {
             engine: Engine::new(source.tick_ns()),
             events: events.transpose()?,
+            viewer: args.trace.as_deref().map(ForViewer::create).transpose()?,
             failed: None,
             throttle: Throttle::default(),
             source,
@@ -211,8 +216,12 @@ impl<'a> Trace<'a> {
             self.source.wait(READ_MS);
         }
         let (engine, events, failed) = (&mut self.engine, &mut self.events, &mut self.failed);
+        let viewer = &mut self.viewer;
         self.source.read(last, |event: &Event| {
             engine.feed(event);
+            if let Some(viewer) = viewer {
+                viewer.take(event, engine);
+            }
             if let Some(file) = events
                 && let Err(why) = file.write_all(text::line(event).as_bytes())
             {
@@ -222,13 +231,16 @@ impl<'a> Trace<'a> {
         });
     }
 
-    /// Writes the last events.
-    fn finish(self) -> Result<()> {
+    /// Writes the last events, and returns what is missing in the file for a viewer.
+    fn finish(mut self) -> Result<Option<Warning>> {
+        let viewer = self.viewer.take();
+        let cut = viewer.map(|viewer| viewer.finish(&mut self.engine));
         let flushed = self.events.map(|mut events| events.flush()).transpose();
         match self.failed {
             Some(why) => Err(why),
             None => flushed.map(|_| ()),
         }
-        .context("cannot write the events")
+        .context("cannot write the events")?;
+        cut.transpose().map(Option::flatten)
     }
 }

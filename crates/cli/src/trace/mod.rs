@@ -8,6 +8,7 @@ mod library;
 mod program;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod source;
+mod viewer;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,7 +18,9 @@ use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use punctual_core::Nanos;
 use punctual_record::{Experiment, Run, TraceFacts};
-use punctual_trace::{Engine, text};
+use punctual_trace::{Engine, Event, text};
+
+use viewer::ForViewer;
 
 use crate::options::Output;
 use crate::session::{self, Outputs};
@@ -74,35 +77,49 @@ fn of_file(args: &TraceArgs) -> Result<Done> {
     let outputs = Outputs::new(&args.output)?;
     let text = files::text(file, files::LONGEST)?;
     let name = files::name(file);
+    let mut viewer = args.trace.as_deref().map(ForViewer::create).transpose()?;
+    let mut take = |engine: &mut Engine, event: &Event| {
+        engine.feed(event);
+        if let Some(viewer) = &mut viewer {
+            viewer.take(event, engine);
+        }
+    };
     let read = match text.starts_with(text::HEAD) {
-        true => text::read(&text).map(|engine| {
+        true => text::read_with(&text, take).map(|engine| {
             let facts = TraceFacts {
                 source: "file".to_owned(),
                 ..facts(&engine)
             };
             (engine, facts)
         }),
-        false => punctual_import::events(&text).map(of_events),
+        false => punctual_import::events(&text).map(|events| {
+            let mut engine = Engine::new(events.tick_ns);
+            for event in &events.events {
+                take(&mut engine, event);
+            }
+            engine.close();
+            let facts = of_events(events, &engine);
+            (engine, facts)
+        }),
     };
-    let (engine, facts) = read.map_err(|why| anyhow!("{name}: {why}"))?;
+    let (mut engine, facts) = read.map_err(|why| anyhow!("{name}: {why}"))?;
     let mut run = run_of(&engine, facts);
     run.machine.name = "recorded events".to_owned();
+    if let Some(viewer) = viewer {
+        run.warnings.extend(viewer.finish(&mut engine)?);
+    }
     outputs.deliver(&run, &args.output.of(&run))
 }
 
-/// Waits of the events of another tracer.
-fn of_events(events: punctual_import::Events) -> (Engine, TraceFacts) {
-    let mut engine = Engine::new(events.tick_ns);
-    events.events.iter().for_each(|event| engine.feed(event));
-    engine.close();
-    let facts = TraceFacts {
+/// The facts of a file of another tracer.
+fn of_events(events: punctual_import::Events, engine: &Engine) -> TraceFacts {
+    TraceFacts {
         source: events.format.to_owned(),
         unseen: events.untold,
         more: events.more,
         wake_ups: Vec::new(),
-        ..facts(&engine)
-    };
-    (engine, facts)
+        ..facts(engine)
+    }
 }
 
 /// The facts that the engine knows.
@@ -145,11 +162,14 @@ fn run_of(engine: &Engine, facts: TraceFacts) -> Run {
 
 /// The beginning of its help.
 pub(crate) const ABOUT: &str = "\
-Say how late the timed waits of other programs end, and why. 64-bit Linux; needs root, or a system that lets you trace.
+Say how late the timed waits of other programs end, and why. 64-bit Linux; with root it sees all, without root it sees less.
 
 The kernel tells each wait: what was asked for and with which slack, when its timer expired, when the thread was woken, \
 when it got a CPU, and when the call returned. The parts of a lateness sum to it; a part that the events do not show is \
-unknown. Waits that an event ended are counted apart. Nothing is left on in the kernel afterwards, even after kill -9.";
+unknown. Waits that an event ended are counted apart. Nothing is left on in the kernel afterwards, even after kill -9.
+
+Without the permission to trace, COMMAND loads a library that logs its waits. It knows the wait for a CPU and the slack of the thread. It \
+does not see timers, wake-ups, or which thread had the CPU: these parts are unknown.";
 
 /// And ends with.
 pub(crate) const AFTER: &str = "\
@@ -177,7 +197,9 @@ Examples:
   sudo punctual trace --pid 1234 --for 10s --full
   sudo punctual trace --all --for 10s
   sudo punctual trace --for 5s --events events.txt -- ./render
-  punctual trace --from events.txt";
+  punctual trace --by library -- ./render
+  punctual trace --from events.txt --trace perfetto.json
+  strace -f -ttt -T -o log ./render; punctual trace --from log";
 
 #[derive(Debug, Args)]
 pub(crate) struct TraceArgs {
@@ -210,6 +232,10 @@ pub(crate) struct TraceArgs {
     /// Write the events to a file, as text
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
+
+    /// Write the waits for a trace viewer (ui.perfetto.dev): each call, how late it was, and the threads on each CPU
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
 
     #[command(flatten)]
     output: Output,

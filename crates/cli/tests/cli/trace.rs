@@ -75,6 +75,57 @@ fn wrong_arguments_and_files_are_refused_in_a_line() {
     assert_refused("trace --all --for never", "--for");
 }
 
+/// The slices of a file for a trace viewer, by name.
+fn slices(file: &Path) -> Vec<(String, serde_json::Value)> {
+    let text = fs::read_to_string(file).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let events = json["traceEvents"].as_array().unwrap().clone();
+    let slices = events.into_iter().filter(|event| event["ph"] == "X");
+    slices
+        .map(|event| (event["name"].as_str().unwrap().to_owned(), event))
+        .collect()
+}
+
+/// Each wait has a slice, and its lateness another with its parts; CPUs have the threads that they ran.
+#[test]
+fn a_trace_is_written_for_a_viewer() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(recorded("busy"), folder.path().join("busy.txt")).unwrap();
+    printed(&run(
+        folder.path(),
+        "trace --from busy.txt --trace busy.json --json run.json --plots plots",
+    ));
+    let slices = slices(&folder.path().join("busy.json"));
+    let late: Vec<_> = slices.iter().filter(|(name, _)| name == "late").collect();
+    let waits = traced(&folder.path().join("run.json"));
+    let n: u64 = waits.iter().map(|(_, n)| n).sum();
+    assert_eq!(late.len() as u64, n);
+    for (_, slice) in &late {
+        let parts = slice["args"].as_object().unwrap().values();
+        let sum: u64 = parts.map(|ns| ns.as_u64().unwrap()).sum();
+        let us = slice["dur"].as_f64().unwrap();
+        assert_eq!((us * 1e3).round() as u64, sum, "{slice}");
+    }
+    assert!(
+        slices
+            .iter()
+            .any(|(name, _)| name.starts_with("clock_nanosleep "))
+    );
+    assert!(
+        slices
+            .iter()
+            .any(|(name, slice)| name == "sh" && slice["pid"] == 1)
+    );
+    for name in ["trace-lateness.svg", "trace-parts.svg"] {
+        assert!(folder.path().join("plots").join(name).exists());
+    }
+    assert_refused_in(
+        folder.path(),
+        "trace --from busy.txt --trace missing/out.json",
+        "cannot write `missing/out.json`",
+    );
+}
+
 /// A file of another tracer is recognised by its content, and its answer says what it does not tell.
 #[test]
 fn files_of_strace_and_perf_are_answered() {
@@ -191,8 +242,12 @@ mod live {
         if !may_trace(folder.path()) {
             return;
         }
-        let output = run(folder.path(), "trace --for 100ms -- sleep 100");
+        let output = run(
+            folder.path(),
+            "trace --for 100ms --trace viewer.json -- sleep 100",
+        );
         assert_eq!(output.status.code(), Some(0), "{output:?}");
+        slices(&folder.path().join("viewer.json"));
         // This one does not listen to SIGTERM.
         let stubborn = "trace --for 100ms -- sh -c 'trap : TERM; while :; do sleep 0.05; done'";
         assert_eq!(run(folder.path(), stubborn).status.code(), Some(0));

@@ -172,12 +172,12 @@ fn events_that_were_written_make_the_same_waits() {
     let folder = folder();
     let output = run(
         folder.path(),
-        "trace --by library --events events.txt --json live.json -- ./waits sleeps 3",
+        "trace --by library --events events.txt --json live.json --trace live.viewer -- ./waits sleeps 3",
     );
     assert!(output.status.success(), "{output:?}");
     printed(&run(
         folder.path(),
-        "trace --from events.txt --json again.json",
+        "trace --from events.txt --json again.json --trace again.viewer",
     ));
     let [live, again] = ["live", "again"].map(|name| {
         let file = folder.path().join(name).with_extension("json");
@@ -185,6 +185,10 @@ fn events_that_were_written_make_the_same_waits() {
     });
     assert_eq!(live.results, again.results);
     assert!(again.beside.traced.unwrap().has_bounds);
+    let [live, again] = ["live.viewer", "again.viewer"]
+        .map(|name| fs::read_to_string(folder.path().join(name)).unwrap());
+    assert_eq!(live, again);
+    assert!(live.contains("\"name\":\"late\""));
 }
 
 /// As another user, who may not trace.

@@ -147,6 +147,7 @@ pub(crate) fn figures(run: &Run) -> Vec<Figure> {
     figures.extend(identity::figure::figures(run));
     figures.extend(scenario::figure::sleeps(run));
     figures.extend(scenario::figure::idle(run));
+    figures.extend(crate::figures::trace::trace(run));
     figures
 }
 

@@ -16,6 +16,7 @@ pub mod rows;
 pub mod style;
 pub mod svg;
 mod sweep;
+pub(crate) mod trace;
 
 use punctual_record::Run;
 
@@ -98,6 +99,8 @@ pub fn make_names_unique(figures: &mut [Figure]) {
 ///   time, a panel per model;
 /// - `idle-stretches`: the share of a scenario's idle time by the length of the
 ///   stretch, a panel per model;
+/// - `trace-lateness`: the lateness of the waits of other programs, a row for each thread and length;
+/// - `trace-parts`: the share of each part of that lateness, a bar for the usual waits and one for the latest;
 ///
 /// Of several scenarios, each has its own figures, with its name.
 ///

@@ -43,13 +43,33 @@ impl<'a> Rows<'a> {
         x: &Axis,
         legend: i32,
     ) -> Drawn<(Chart<'s, 'c>, Place)> {
+        self.chart_at(canvas, x, TOP, legend)
+    }
+
+    /// The same, below something so high.
+    pub fn chart_below<'c, 's>(
+        &self,
+        canvas: &'c Canvas<'s>,
+        x: &Axis,
+        above: i32,
+    ) -> Drawn<(Chart<'s, 'c>, Place)> {
+        self.chart_at(canvas, x, TOP + above, 0)
+    }
+
+    fn chart_at<'c, 's>(
+        &self,
+        canvas: &'c Canvas<'s>,
+        x: &Axis,
+        top: i32,
+        legend: i32,
+    ) -> Drawn<(Chart<'s, 'c>, Place)> {
         let widest = self.names.iter().map(|name| text_width(name)).max();
         let left = 36 + widest.unwrap_or(0).clamp(40, 280) - LABELS + 8;
         let place = Place {
             left: left.max(0),
             right: WIDTH - 8 - legend,
-            top: TOP,
-            bottom: TOP + self.height(),
+            top,
+            bottom: top + self.height(),
         };
         let chart = Chart::new(canvas, place, x, &Axis::rows(self.names.len()))?;
         for (i, name) in self.names.iter().enumerate() {

@@ -18,6 +18,7 @@ pub(crate) use comparison::{common, label_of, published_in_words, published_labe
 pub use cost::interval_in_words;
 pub(crate) use cost::ratio_within;
 pub(crate) use learned::learned;
+pub use trace::part_names;
 
 use crate::prose;
 use table::Table;

@@ -70,6 +70,11 @@ pub(crate) const PARTS: [Part; LateParts::N] = [
     part("unknown", "unknown", "is unknown"),
 ];
 
+/// The names of the parts of a lateness, in the order of [`LateParts::each`].
+pub fn part_names() -> impl Iterator<Item = &'static str> {
+    PARTS.iter().map(|part| part.head)
+}
+
 /// A table of waits, with the columns that say something.
 pub(crate) fn table<'r>(title: &str, rows: &'r [Row<'r, Traced>]) -> Table<'r, Row<'r, Traced>> {
     let percentile = |ns: Option<i64>| Cell::or(ns.map(units::duration), Why::FEW_SAMPLES);

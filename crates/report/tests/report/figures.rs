@@ -3,7 +3,7 @@
 use punctual_record::experiment::{
     Deadlines, Decades, IntervalLength, Learning, Naps, Pace, Robustness,
 };
-use punctual_record::{Cpu, Experiment, Late, Measurement, Run};
+use punctual_record::{Cpu, Experiment, Late, LateParts, LateShare, Measurement, Run, Traced};
 use punctual_report::{Figure, figures};
 
 use crate::looks::{leave_to_look_at, texts};
@@ -262,4 +262,61 @@ fn many_subjects_and_a_long_run_stay_small_and_whole() {
         assert!(figure.svg.len() < 1_000_000, "{}", figure.name);
     }
     leave_to_look_at(&figures, "many-subjects");
+}
+
+/// Waits of other programs, of which the names may be anything.
+#[test]
+fn a_trace_has_a_row_for_each_thread_and_a_bar_for_its_parts() {
+    let parts = LateParts {
+        slack: 50_000,
+        cpu: 100_000,
+        ..LateParts::default()
+    };
+    let share = |n: u64| LateShare {
+        n,
+        parts_ns: LateParts {
+            slack: n * parts.slack,
+            cpu: n * parts.cpu,
+            ..LateParts::default()
+        },
+        behind: vec![],
+    };
+    let late = Late {
+        n: 100,
+        p50: Some(150_000),
+        p90: Some(160_000),
+        max: 170_000,
+        ..Late::default()
+    };
+    let row = |latest: u64| {
+        let of = Traced {
+            all: share(100),
+            middle: share(20),
+            latest: share(latest),
+            ..Traced::default()
+        };
+        Measurement {
+            late_ns: late.clone(),
+            ..Measurement::of(Experiment::Trace(Box::new(of)), "<b>render</b> (7)")
+        }
+    };
+    let drawn = figures(&Run::of([row(1)]));
+    let names: Vec<&str> = drawn.iter().map(|figure| figure.name.as_str()).collect();
+    assert_eq!(names, ["trace-lateness", "trace-parts"]);
+    for figure in &drawn {
+        let texts = texts(figure);
+        assert!(texts.contains("n = 100 waits"), "{texts}");
+        assert!(texts.contains("<b>render</b> (7)"), "{texts}");
+    }
+    let of_parts = texts(&drawn[1]);
+    for text in ["slack", "CPU", "latest: 150 us", "150 us"] {
+        assert!(of_parts.contains(text), "{of_parts}");
+    }
+    assert!(!of_parts.contains("interrupt"));
+    // Where the latest are a third of all, they have no bar of their own.
+    let alike = figures(&Run::of([row(33)]));
+    assert!(!texts(&alike[1]).contains("latest: "));
+    let of = Traced::default();
+    let none = Measurement::of(Experiment::Trace(Box::new(of)), "idle (8)");
+    assert_eq!(figures(&Run::of([none])), []);
 }
