@@ -38,12 +38,12 @@ pub struct Engine {
     not_noted: u64,
     has_bounds: bool,
     /// The waits that ended since the last time, if they are wanted.
-    ended: Option<Vec<Waited>>,
+    ended: Option<Vec<EndedWait>>,
 }
 
 /// A wait that ended.
 #[derive(Clone, Copy, Debug)]
-pub struct Waited {
+pub struct EndedWait {
     /// Its process.
     pub process: u32,
     /// Its thread.
@@ -171,7 +171,7 @@ impl Engine {
     }
 
     /// The waits that ended since the last time. From the first time on they are kept.
-    pub fn take_ended(&mut self) -> Vec<Waited> {
+    pub fn take_ended(&mut self) -> Vec<EndedWait> {
         std::mem::take(self.ended.get_or_insert_default())
     }
 
@@ -379,7 +379,7 @@ impl Engine {
             return;
         }
         if let Some(waits) = &mut self.ended {
-            waits.push(Waited {
+            waits.push(EndedWait {
                 process: of.process,
                 thread,
                 name: of.name,

@@ -26,6 +26,6 @@ pub mod text;
 mod wait;
 
 pub use call::{Call, Clock, Ended, Timeout};
-pub use engine::{Engine, Waited};
+pub use engine::{EndedWait, Engine};
 pub use event::{Event, Left, Name, Offsets, What};
 pub use merge::Merge;

@@ -11,7 +11,7 @@ use punctual_core::Nanos;
 use punctual_lab::viewer::{HEAD, TAIL, Viewer, quoted};
 use punctual_record::Warning;
 use punctual_report::part_names;
-use punctual_trace::{Ended, Engine, Event, Name, Waited, What};
+use punctual_trace::{Ended, EndedWait, Engine, Event, Name, What};
 
 /// A viewer has no use for more slices, of about 150 bytes each.
 const MOST: u64 = 2_000_000;
@@ -128,7 +128,7 @@ impl ForViewer {
         }
     }
 
-    fn add(&mut self, wait: &Waited) {
+    fn add(&mut self, wait: &EndedWait) {
         let (process, track) = (
             THREADS + wait.process as usize,
             THREADS + wait.thread as usize,

@@ -21,7 +21,7 @@ const UNSAFE: [&str; 7] = [
 ];
 
 /// The crates that never touch the operating system.
-const PURE: [&str; 9] = [
+const PURE: [&str; 10] = [
     "core",
     "import",
     "program",
@@ -29,6 +29,7 @@ const PURE: [&str; 9] = [
     "report",
     "rules",
     "sim",
+    "trace",
     "zero/pool",
     "zero/sim",
 ];

@@ -150,17 +150,38 @@ fn the_slack_of_the_thread_is_known() {
     assert!(parts(&run) > parts(&usual), "{run:?}");
 }
 
+/// Beside a thread that never sleeps on the same CPU.
+#[test]
+fn the_wait_for_a_cpu_and_the_return_are_seen() {
+    let folder = folder();
+    let script = "while :; do :; done & ./waits sleeps 30; kill $!";
+    let run = traced(folder.path(), &format!("taskset -c 0 sh -c '{script}'"));
+    let sum = |part: fn(&Traced) -> u64| waits(&run).into_iter().map(part).sum::<u64>();
+    assert!(sum(|of| of.all.parts_ns.cpu) > 0, "{run:?}");
+    let facts = run.beside.traced.as_ref().unwrap();
+    let refused = facts
+        .unseen
+        .iter()
+        .any(|it| it.contains("perf_event_paranoid"));
+    assert_eq!(sum(|of| of.all.parts_ns.return_) > 0, !refused, "{run:?}");
+    // Not seen by the library, and not guessed.
+    for part in [
+        (|of| of.all.parts_ns.interrupt) as fn(&Traced) -> u64,
+        |of| of.all.parts_ns.wake_up,
+        |of| of.all.parts_ns.held,
+        |of| of.all.behind.len() as u64,
+    ] {
+        assert_eq!(sum(part), 0, "{run:?}");
+    }
+}
+
 #[test]
 fn a_stopped_process_is_seen() {
     let folder = folder();
-    let script = "./waits sleeps 1 & kill -STOP $!; sleep 1; kill -CONT $!; wait $!";
-    let run = traced(folder.path(), &format!("sh -c '{script}'"));
+    let run = traced(folder.path(), "./waits stopped");
     let stopped = |of: &&Traced| of.all.parts_ns.stopped > 0;
     let of = waits(&run);
-    let of = of
-        .into_iter()
-        .filter(|of| of.thread == "waits")
-        .find(stopped);
+    let of = of.into_iter().find(stopped);
     let of = of.unwrap_or_else(|| panic!("{run:?}"));
     assert_eq!(of.cause, Some(LateCause::Stopped));
     let usual = traced(folder.path(), "./waits sleeps 3");

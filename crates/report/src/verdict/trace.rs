@@ -57,7 +57,7 @@ pub(crate) fn verdict(run: &Run) -> Option<Verdict> {
     }
     sentences.extend(hidden(&timed, facts));
     sentences.extend(lost(facts));
-    sentences.extend(hidden(facts));
+    sentences.extend(not_seen(facts));
     let next = "Next: --full has each thread, call and length, and who wakes up how often.";
     Some(Verdict::new(sentences, next).told(
         table("", &timed[..timed.len().min(ROWS)]),
@@ -187,6 +187,9 @@ fn help(row: Row<'_, Traced>, facts: &TraceFacts) -> Option<String> {
     let middle = &of.middle;
     let by_slack = middle.parts_ns.slack;
     Some(match of.cause {
+        Some(LateCause::Busy) if facts.has_bounds && of.all.behind.is_empty() => {
+            "It waited in the run queue of a CPU, which was busy or slow to wake up: another CPU or a higher priority would help most.".to_owned()
+        }
         Some(LateCause::Busy) => {
             let who = behind(&of.all).map_or_else(|| "other threads".to_owned(), named);
             format!("The CPU was busy with {who}: another CPU or a higher priority would help most.")
@@ -328,7 +331,7 @@ fn lost(facts: &TraceFacts) -> Option<String> {
 }
 
 /// The command that shows what this source does not see.
-fn hidden(facts: &TraceFacts) -> Option<String> {
+fn not_seen(facts: &TraceFacts) -> Option<String> {
     let more = facts.more.as_ref()?;
     Some(match facts.source.as_str() {
         "library" => format!(
@@ -528,6 +531,15 @@ mod tests {
         );
         assert!(
             text.contains("which thread had the CPU. `sudo punctual trace` does."),
+            "{text}"
+        );
+        let busy = LateParts {
+            cpu: 900_000,
+            ..USUAL
+        };
+        let text = said(waits(busy, busy), &library);
+        assert!(
+            text.contains("It waited in the run queue of a CPU"),
             "{text}"
         );
         let file = TraceFacts {

@@ -390,6 +390,22 @@ static int raw(void) {
     return wrong + (ms.tv_sec != 0 || ms.tv_nsec != 1000000);
 }
 
+/* Sleeps while a child stops this process for a second, and lets it go on. */
+static int stopped(void) {
+    struct timespec length = {0, 300000000}, second = {1, 0};
+    int status, wrong = 0;
+    pid_t self = getpid(), forked = fork();
+    if (forked == 0) {
+        usleep(20000);
+        kill(self, SIGSTOP);
+        nanosleep(&second, NULL);
+        kill(self, SIGCONT);
+        _exit(0);
+    }
+    while (waitpid(forked, &status, WNOHANG) == 0) wrong += nanosleep(&length, NULL) != 0;
+    return wrong + (status != 0);
+}
+
 /* Calls on sockets with a timeout: one that it ends, one that data end, one that does not block, and one without. */
 static int sockets(void) {
     struct timeval some = {0, 20000};
@@ -470,6 +486,7 @@ int main(int count, char **arguments) {
     if (!strcmp(what, "traced")) return traced();
     if (!strcmp(what, "raw")) return raw();
     if (!strcmp(what, "storm")) return storm();
+    if (!strcmp(what, "stopped")) return stopped();
     if (!strcmp(what, "sockets")) return sockets();
     if (!strcmp(what, "descriptors")) return descriptors();
     if (!strcmp(what, "closed")) return closed();
