@@ -308,7 +308,7 @@ impl Engine {
                         wait.forget_parts();
                     }
                     wait.settle();
-                    wait.returned = Some((ended, now));
+                    wait.returns(ended, now);
                     timer = wait.timer;
                 }
             }
@@ -342,9 +342,9 @@ impl Engine {
         self.with(thread, |wait, cpus| {
             wait.advance(now, cpus);
             wait.phase = Phase::Running;
-            if let Some((_, at)) = &mut wait.returned {
+            if let Some((ended, _)) = wait.returned {
                 // It goes on only now.
-                *at = now;
+                wait.returns(ended, now);
                 has_returned = true;
             }
         });
@@ -367,9 +367,10 @@ impl Engine {
         let Some(of) = self.threads.get_mut(&thread) else {
             return;
         };
-        let Some(wait) = of.wait.take() else {
+        let Some(mut wait) = of.wait.take() else {
             return;
         };
+        wait.close();
         if let Some(timer) = wait.timer.filter(|_| wait.returned.is_none()) {
             self.timers.remove(&timer.address);
         }

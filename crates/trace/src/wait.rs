@@ -77,6 +77,8 @@ pub(crate) struct Wait {
     pub(crate) phase: Phase,
     /// How and when the call returned.
     pub(crate) returned: Option<(Ended, u64)>,
+    /// The parts until then: an event after it may be that of another wait.
+    kept: LateParts,
     /// Time until here is given to parts.
     until: u64,
     pub(crate) parts: LateParts,
@@ -101,6 +103,7 @@ impl Wait {
             again: None,
             phase: Phase::Running,
             returned: None,
+            kept: LateParts::default(),
             until: entered,
             parts: LateParts::default(),
             behind: Behinds::default(),
@@ -120,6 +123,9 @@ impl Wait {
 
     /// Its deadline, and how late its timer may be, which is not seen.
     pub(crate) fn is_due(&mut self, deadline: u64, leeway: Option<u64>, in_wheel: bool) {
+        if self.returned.is_some() {
+            return;
+        }
         let timer = Timer {
             address: 0,
             soft: deadline,
@@ -148,6 +154,19 @@ impl Wait {
         let since = since.max(self.deadline.unwrap_or(u64::MAX));
         if let Some(unseen) = &mut self.unseen {
             unseen.stopped = unseen.stopped.saturating_add(now.saturating_sub(since));
+        }
+    }
+
+    /// The program goes on at this instant, unless it loses its CPU at once.
+    pub(crate) fn returns(&mut self, ended: Ended, now: u64) {
+        self.returned = Some((ended, now));
+        self.kept = self.parts;
+    }
+
+    /// It is over, and its parts are those until the program went on.
+    pub(crate) fn close(&mut self) {
+        if self.returned.is_some() {
+            self.parts = self.kept;
         }
     }
 

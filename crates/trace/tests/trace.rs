@@ -645,6 +645,41 @@ fn a_run_delay_is_the_wait_for_a_cpu_and_slack_is_bounded() {
 }
 
 #[test]
+fn a_deadline_that_comes_after_the_return_changes_nothing() {
+    let due = |deadline| What::Due {
+        deadline,
+        leeway: None,
+        in_wheel: false,
+    };
+    let enter = enter(Call::Nanosleep, Timeout::Length(1_000_000));
+    let rows = rows([
+        (1_000, THREAD, enter),
+        (1_000, THREAD, due(1_001_000)),
+        (1_201_000, THREAD, DONE),
+        (1_300_000, THREAD, due(1_200_000)),
+    ]);
+    assert_eq!(rows[0].late_ns.max, 200_000);
+    assert_eq!(traced(&rows[0]).all.parts_ns.unknown, 200_000);
+}
+
+#[test]
+fn events_after_the_return_make_nothing_late() {
+    let mut events = sleep();
+    events.extend([
+        (1_057_000, 9, EXPIRE),
+        (1_058_000, 9, WAKING),
+        (1_059_000, 9, READY),
+        (1_060_000, 9, switch(Left::Ready, THREAD)),
+        (1_061_000, THREAD, DONE),
+        (1_070_000, 9, READY),
+        (1_080_000, THREAD, What::End),
+    ]);
+    let rows = rows(events);
+    assert_eq!(rows[0].late_ns.max, 60_000);
+    assert_eq!(traced(&rows[0]).all.parts_ns.sum(), 60_000);
+}
+
+#[test]
 fn own_switches_show_the_return_and_preemption() {
     let off = |left| What::Off { left };
     let meanwhile = [
