@@ -229,8 +229,9 @@ fn help(row: Row<'_, Traced>, facts: &TraceFacts) -> Option<String> {
         }
         Some(LateCause::Slack) | None if middle.n > 0 && slack_matters(&middle.parts_ns, middle.n) => {
             let left = (middle.parts_ns.sum() - by_slack) / middle.n;
+            let about = if facts.has_bounds { "at least" } else { "about" };
             format!(
-                "Less timer slack would help most: about {} late. Try it: punctual exec --slack 1ns -- COMMAND",
+                "Less timer slack would help most: {about} {} late. Try it: punctual exec --slack 1ns -- COMMAND",
                 units::duration(left)
             )
         }
@@ -529,6 +530,7 @@ mod tests {
             text.contains("at most 50.0 us are timer slack, 5.00 us the interrupt"),
             "{text}"
         );
+        assert!(text.contains("at least 12.0 us late."), "{text}");
         assert!(
             text.contains("which thread had the CPU. `sudo punctual trace` does."),
             "{text}"
