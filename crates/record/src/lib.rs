@@ -43,6 +43,7 @@ mod situation;
 mod subject;
 pub mod sweep;
 mod traced;
+mod tried;
 mod visible;
 
 pub use compare::RunRow;
@@ -76,4 +77,5 @@ pub use traced::{
     Behind, LateCause, LateParts, LateShare, TraceFacts, Traced, TracedLengths, TracedTimeout,
     WakeUps,
 };
+pub use tried::{Tried, TriedRound, TriedWaits};
 pub use visible::{is_visible, visible, visible_lines};

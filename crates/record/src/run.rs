@@ -20,6 +20,7 @@ use crate::logged::Imported;
 use crate::scenario::{ModelFacts, ScenarioFacts};
 use crate::situation::HostFacts;
 use crate::traced::TraceFacts;
+use crate::tried::Tried;
 use crate::visible::{is_visible, visible, visible_lines};
 
 /// The version of the Run file that this crate writes and reads.
@@ -97,6 +98,9 @@ pub struct Findings {
     /// The trace of other programs that it was made of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traced: Option<TraceFacts>,
+    /// The change of a traced program that was tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tried: Option<Tried>,
     /// The CPU that was measured on, if it was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<usize>,

@@ -1,13 +1,14 @@
 //! Events in, waits out.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use punctual_record::{Measurement, WakeUps};
 
 use crate::call::{Call, Ended, Timeout};
 use crate::cpus::Cpus;
 use crate::event::{Event, Left, Name, Offsets, What};
-use crate::tally::{Class, Tally, Waker, count};
+use crate::slack::Slack;
+use crate::tally::{Class, Kind, Pooled, Tally, Waker, count};
 use crate::wait::{Phase, Timer, Wait};
 
 /// Threads whose waits are followed at a time, tallies, and names of woken threads: more are only
@@ -23,6 +24,7 @@ const MOST_NAMES: usize = 1_024;
 #[derive(Debug, Default)]
 pub struct Engine {
     tick_ns: Option<u64>,
+    tried: Slack,
     clocks: Offsets,
     threads: HashMap<u32, Thread>,
     /// The thread that waits for each timer.
@@ -53,6 +55,11 @@ impl Engine {
             tick_ns,
             ..Self::default()
         }
+    }
+
+    /// The same engine that predicts lateness with this slack, instead of the least.
+    pub fn predicting(self, tried: Slack) -> Self {
+        Self { tried, ..self }
     }
 
     /// Takes the next event.
@@ -179,17 +186,29 @@ impl Engine {
         tallies.sort_by_key(|(class, _)| **class);
         let elapsed = self.elapsed_ns();
         let row = |(class, (name, tally)): &(&Class, &(Name, Tally))| {
-            let name = match name.is_empty() {
-                true => "thread".to_owned(),
-                false => name.to_string(),
-            };
-            tally.row(class, &name, elapsed)
+            tally.row(class, &in_words(*name), elapsed)
         };
         let rows = tallies.iter().map(|of| (of.1.1.ended(), row(of)));
         let mut rows: Vec<(u64, Measurement)> = rows.collect();
         let late = |row: &Measurement| (row.late_ns.mean * row.late_ns.n as f64) as u64;
         rows.sort_by_key(|(ended, row)| std::cmp::Reverse((late(row), *ended)));
         rows.into_iter().map(|(_, row)| row).collect()
+    }
+
+    /// The waits of all threads with one name that are alike, together: in another run of the program the numbers of
+    /// its threads are others.
+    pub fn pooled(&self) -> BTreeMap<Kind, Pooled> {
+        let mut all: BTreeMap<Kind, Pooled> = BTreeMap::new();
+        for (class, (name, tally)) in &self.tallies {
+            let kind = Kind {
+                thread: in_words(*name),
+                call: class.call,
+                timeout: class.timeout,
+                octave: class.octave,
+            };
+            tally.pool(all.entry(kind).or_default());
+        }
+        all
     }
 
     /// The wake-ups of the computer by the name of the thread, most first.
@@ -325,7 +344,7 @@ impl Engine {
         }
         let (name, tally) = self.tallies.entry(class).or_default();
         *name = of.name;
-        tally.note(&wait, ended, now);
+        tally.note(&wait, ended, now, self.tried);
     }
 
     fn arm(
@@ -440,5 +459,13 @@ impl Engine {
             thread.wait = None;
         }
         self.timers.clear();
+    }
+}
+
+/// The name of a thread, or another word if it is not known.
+fn in_words(name: Name) -> String {
+    match name.is_empty() {
+        true => "thread".to_owned(),
+        false => name.to_string(),
     }
 }

@@ -205,6 +205,12 @@ impl Wait {
         i64::try_from(i128::from(now) - deadline).ok()
     }
 
+    /// The slack of its timer, if that has one.
+    pub(crate) fn slack(&self) -> Option<u64> {
+        let timer = self.timer.filter(|timer| !timer.in_wheel);
+        timer.map(|timer| timer.hard.saturating_sub(timer.soft))
+    }
+
     /// The length that was asked for.
     pub(crate) fn asked(&self) -> Option<u64> {
         match self.timeout {

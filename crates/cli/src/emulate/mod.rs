@@ -16,6 +16,8 @@ mod run;
 mod stage;
 #[cfg(unix)]
 mod summary;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+pub(crate) mod tried;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -55,9 +57,9 @@ impl By {
 
 /// Why the program was not started: the exit code, as `timeout` and `nice` have it, and a sentence.
 #[derive(Debug)]
-struct Failure {
-    code: u8,
-    why: String,
+pub(crate) struct Failure {
+    pub(crate) code: u8,
+    pub(crate) why: String,
 }
 
 impl Failure {
@@ -143,7 +145,7 @@ fn repetitions(text: &str) -> Result<u32, String> {
     values::number(text, 1..=1_000_000, "give a whole number from 1 to 1000000")
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct EmulateArgs {
     /// The system, with parameters: windows-11, macos, linux,slack=1ms; see `simulate --list`
     #[arg(value_name = "MODEL")]

@@ -3,19 +3,20 @@
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write as _};
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, ExitStatus};
 
 use anyhow::{Context as _, Result, anyhow};
+use punctual_core::Nanos;
 use punctual_lab::host::Stop;
 use punctual_os::cgroups::CpuGroups;
 use punctual_os::perf::{Perf, Scope};
 use punctual_os::{Tick, clock};
 use punctual_record::{Measurement, Run, TraceFacts};
 use punctual_report::Report as _;
-use punctual_trace::{Engine, Event, text};
+use punctual_trace::{Engine, Event, Slack, text};
 
 use super::program::Program;
-use super::{TraceArgs, facts, run_of};
+use super::{TraceArgs, facts, rounds, run_of};
 use crate::console::give_away_stdout;
 use crate::exec::{CANNOT_RUN, NOT_FOUND, REFUSED, code};
 use crate::options::Output;
@@ -31,7 +32,11 @@ pub(super) fn run(args: &TraceArgs) -> ExitCode {
         // Standard output is the program's.
         give_away_stdout();
     }
-    match traced(args) {
+    let done = match &args.attempt {
+        Some(attempt) => rounds::run(args, attempt),
+        None => traced(args),
+    };
+    match done {
         Ok(code) => code,
         Err((code, why)) if has_program => {
             let _ = finish(Err(why));
@@ -42,9 +47,9 @@ pub(super) fn run(args: &TraceArgs) -> ExitCode {
 }
 
 /// Why nothing was traced, with the exit code that it has where a program was to be started.
-type Failure = (u8, anyhow::Error);
+pub(super) type Failure = (u8, anyhow::Error);
 
-fn refused(why: impl Into<anyhow::Error>) -> Failure {
+pub(super) fn refused(why: impl Into<anyhow::Error>) -> Failure {
     (REFUSED, why.into())
 }
 
@@ -59,18 +64,17 @@ fn traced(args: &TraceArgs) -> Result<ExitCode, Failure> {
     let started_at = session::now();
     let mut program = match args.command.is_empty() {
         true => None,
-        false => Some(Program::start(&args.command).map_err(|why| not_started(args, &why))?),
+        false => {
+            let mut command = Command::new(&args.command[0]);
+            let started = Program::start(command.args(&args.command[1..]));
+            Some(started.map_err(|why| not_started(args, &why))?)
+        }
     };
-    let pid = program.as_ref().map(Program::pid).or(args.pid);
-    trace.throttle.of = pid;
-    let over = args
-        .length
-        .map_or(Tick::NEVER, |length| clock::now() + length);
-    let is_over = trace.follow(program.as_mut(), args.pid, over, &stop);
-    let by_itself = program.as_mut().and_then(Program::status);
-    let status = by_itself.or_else(|| program.as_mut()?.end(|| trace.read(false)));
-    trace.read(true);
-    trace.engine.close();
+    let End {
+        is_over,
+        by_itself,
+        status,
+    } = trace.whole(program.as_mut(), args.pid, args.length, &stop);
     stop.end();
 
     let (exit_code, signal) = status.map_or((None, None), |status| {
@@ -79,7 +83,7 @@ fn traced(args: &TraceArgs) -> Result<ExitCode, Failure> {
     });
     let facts = TraceFacts {
         source: "perf".to_owned(),
-        throttled_ns: trace.throttle.sum_ns,
+        throttled_ns: trace.throttled_ns(),
         exit_code,
         signal,
         ..facts(&trace.engine)
@@ -96,7 +100,7 @@ fn traced(args: &TraceArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Writes and prints a Run. Only a refused table is an error after it was printed.
-fn deliver(outputs: Outputs<'_>, output: &Output, run: &Run) -> Result<()> {
+pub(super) fn deliver(outputs: Outputs<'_>, output: &Output, run: &Run) -> Result<()> {
     outputs.write(run)?;
     print(&output.of(run))?;
     output.refuse_unknown_tables(|| Measurement::sections(run))
@@ -114,14 +118,14 @@ fn scope(args: &TraceArgs) -> Result<Scope> {
 }
 
 /// The error that says which permission is missing, and how to get it.
-fn not_permitted(why: punctual_os::Error) -> anyhow::Error {
+pub(super) fn not_permitted(why: punctual_os::Error) -> anyhow::Error {
     match why.is_permission() {
         true => anyhow!("{why}; run it as root: sudo punctual trace ..."),
         false => anyhow!("{why}"),
     }
 }
 
-fn not_started(args: &TraceArgs, why: &std::io::Error) -> Failure {
+pub(super) fn not_started(args: &TraceArgs, why: &std::io::Error) -> Failure {
     let name = args.command[0].to_string_lossy();
     match why.kind() {
         ErrorKind::NotFound => (NOT_FOUND, anyhow!("there is no program `{name}`")),
@@ -130,13 +134,23 @@ fn not_started(args: &TraceArgs, why: &std::io::Error) -> Failure {
 }
 
 /// A trace under way.
-struct Trace {
+pub(super) struct Trace {
     perf: Perf,
     engine: Engine,
     events: Option<BufWriter<File>>,
     /// The first failure to write them.
     failed: Option<std::io::Error>,
     throttle: Throttle,
+}
+
+/// The end of a trace.
+pub(super) struct End {
+    /// Whether the time or the program was over.
+    pub(super) is_over: bool,
+    /// How the program ended, if it did so by itself.
+    pub(super) by_itself: Option<ExitStatus>,
+    /// How it ended.
+    status: Option<ExitStatus>,
 }
 
 /// For how long quotas stopped the control groups of a process, which may move from one to another.
@@ -169,7 +183,7 @@ impl Throttle {
 }
 
 impl Trace {
-    fn new(perf: Perf, events: Option<&Path>) -> Result<Self> {
+    pub(super) fn new(perf: Perf, events: Option<&Path>) -> Result<Self> {
         let create = |file: &Path| {
             let mut events = BufWriter::new(File::create(file)?);
             events.write_all(text::head(perf.tick_ns()).as_bytes())?;
@@ -184,6 +198,45 @@ impl Trace {
             throttle: Throttle::default(),
             perf,
         })
+    }
+
+    /// The same trace, whose engine predicts the lateness with this slack.
+    pub(super) fn predicting(self, slack: Slack) -> Self {
+        Self {
+            engine: self.engine.predicting(slack),
+            ..self
+        }
+    }
+
+    /// Traces a program or process until it ends, the time is over, or an end is wanted, and ends the program.
+    pub(super) fn whole(
+        &mut self,
+        mut program: Option<&mut Program>,
+        process: Option<u32>,
+        length: Option<Nanos>,
+        stop: &Stop,
+    ) -> End {
+        self.throttle.of = program.as_ref().map(|it| it.pid()).or(process);
+        let over = length.map_or(Tick::NEVER, |length| clock::now() + length);
+        let is_over = self.follow(program.as_deref_mut(), process, over, stop);
+        let by_itself = program.as_mut().and_then(|program| program.status());
+        let status = by_itself.or_else(|| program?.end(|| self.read(false)));
+        self.read(true);
+        self.engine.close();
+        End {
+            is_over,
+            by_itself,
+            status,
+        }
+    }
+
+    /// For how long quotas stopped the program.
+    pub(super) const fn throttled_ns(&self) -> Option<u64> {
+        self.throttle.sum_ns
+    }
+
+    pub(super) fn into_engine(self) -> Engine {
+        self.engine
     }
 
     /// Reads events until the program or process ends, the time is over, or an end is wanted. Returns

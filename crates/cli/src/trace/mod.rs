@@ -1,9 +1,12 @@
 //! `punctual trace`.
 
+mod attempt;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod follow;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod program;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod rounds;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,6 +17,8 @@ use clap::Args;
 use punctual_core::Nanos;
 use punctual_record::{Experiment, Run, TraceFacts};
 use punctual_trace::Engine;
+
+use attempt::Attempt;
 
 use crate::options::Output;
 use crate::session::{self, Outputs};
@@ -114,6 +119,11 @@ Parts of a lateness:
 COMMAND runs until it ends, or until --for is over: then it gets SIGTERM, and SIGKILL half a second later. Its output is its own; the \
 answer comes on standard error. --pid and --all end with Ctrl-C, or --for.
 
+--try runs COMMAND six times, each time to its end or for --for, with an empty input. slack=LENGTH starts it with that timer \
+slack; lateness is by thread, call and length, as the kernel shows it. With accurate and emulate=MODEL the program loads a library \
+that changes its waits. Then lateness is by class of waits, as the library measures it in all six runs: from the call of the \
+program to its return. Programs that cannot load it are refused, as by exec --accurate. The exit code is the first of the six that is not 0.
+
 Exit codes: with COMMAND its own, 128 and the number of the signal that ended it, 0 after --for, 125 it was not started, \
 126 cannot run it, 127 there is no such program. Else 0 done, 2 could not run.
 
@@ -123,6 +133,8 @@ Examples:
   sudo punctual trace --pid 1234 --for 10s --full
   sudo punctual trace --all --for 10s
   sudo punctual trace --for 5s --events events.txt -- ./render
+  sudo punctual trace --try slack=1ns --for 10s -- ./render
+  sudo punctual trace --try emulate=windows-11 -- python3 send.py
   punctual trace --from events.txt";
 
 #[derive(Debug, Args)]
@@ -146,6 +158,11 @@ pub(crate) struct TraceArgs {
     /// Write the events to a file, as text
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
+
+    /// Run the program three times with a change and three times without it, in turns, and say how late its waits are then:
+    /// slack=LENGTH, accurate (as exec --accurate), emulate=MODEL (as emulate MODEL)
+    #[arg(long = "try", value_name = "CHANGE", requires = "command", conflicts_with_all = ["pid", "all", "from"])]
+    attempt: Option<Attempt>,
 
     #[command(flatten)]
     output: Output,

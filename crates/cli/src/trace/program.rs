@@ -1,6 +1,5 @@
 //! The traced program, from its start to its end.
 
-use std::ffi::OsString;
 use std::io;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
@@ -19,12 +18,9 @@ pub(super) struct Program {
 
 impl Program {
     /// Starts it, on the thread that has the events open.
-    pub(super) fn start(command: &[OsString]) -> io::Result<Self> {
-        let (name, rest) = command
-            .split_first()
-            .ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+    pub(super) fn start(command: &mut Command) -> io::Result<Self> {
         Ok(Self {
-            child: Command::new(name).args(rest).spawn()?,
+            child: command.spawn()?,
         })
     }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use punctual_record::{Experiment, Traced};
+use punctual_record::{Experiment, Traced, Tried};
 
 use crate::common::{assert_refused, printed, run, stderr, stdout};
 use crate::schema;
@@ -73,6 +73,17 @@ fn wrong_arguments_and_files_are_refused_in_a_line() {
     assert_refused("trace --from file --for 1s", "--for");
     assert_refused("trace --all --pid 1", "--pid");
     assert_refused("trace --all --for never", "--for");
+    assert_refused("trace --try slack=1ns --all", "--all");
+    assert_refused("trace --try slack=1ns", "COMMAND");
+    let refused = run(
+        tempfile::tempdir().unwrap().path(),
+        "trace --try faster -- true",
+    );
+    assert_eq!(refused.status.code(), Some(125), "{refused:?}");
+    assert!(
+        stderr(&refused).contains("there are slack=LENGTH"),
+        "{refused:?}"
+    );
 }
 
 /// A name in a file may be anything.
@@ -172,6 +183,89 @@ mod live {
         running.until_it_says("begun");
         running.send("-TERM");
         assert_eq!(running.end().1, Some(143));
+    }
+
+    /// The change that was tried, of a Run that was written.
+    fn tried(file: &Path) -> Tried {
+        schema::read_file(file).beside.tried.unwrap()
+    }
+
+    const LOOP: &str = "import time\nfor _ in range(120): time.sleep(0.002)";
+
+    fn try_it(folder: &Path, change: &str) -> std::process::Output {
+        fs::write(folder.join("loop.py"), LOOP).unwrap();
+        let command = format!("trace --try {change} --json run.json -- python3 loop.py");
+        run(folder, &command)
+    }
+
+    #[test]
+    fn a_slack_is_tried_in_turns_beside_its_prediction() {
+        let folder = tempfile::tempdir().unwrap();
+        if !may_trace(folder.path()) {
+            return;
+        }
+        let output = try_it(folder.path(), "slack=20ms");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let answer = words(&stderr(&output));
+        assert!(
+            answer
+                .contains("Thread python3, clock_nanosleep of 2.00 ms with slack=20ms: predicted"),
+            "{answer}"
+        );
+        let tried = tried(&folder.path().join("run.json"));
+        assert_eq!(
+            (tried.change.as_str(), tried.source.as_str()),
+            ("slack=20ms", "perf")
+        );
+        let waits = &tried.waits[0];
+        assert_eq!(waits.n(), [360, 360]);
+        // No timer expires before its time; other timers of the CPU may serve it before its slack is over.
+        for round in waits.before.iter().chain(&waits.after) {
+            assert!(round.late_ns_p50.unwrap() >= 0.0);
+        }
+        assert!(waits.predicted_ns_p50.is_some());
+        // The program runs again and again, and its output is its own.
+        let output = run(
+            folder.path(),
+            "trace --try slack=1ns -- sh -c 'echo run; exit 3'",
+        );
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        assert_eq!(stdout(&output), "run\n".repeat(6));
+        assert!(words(&stderr(&output)).contains("No waits ended often enough"));
+    }
+
+    #[cfg(target_env = "gnu")]
+    #[test]
+    fn the_library_measures_what_it_changes_on_both_sides() {
+        let folder = tempfile::tempdir().unwrap();
+        if !may_trace(folder.path()) {
+            return;
+        }
+        for change in ["accurate", "emulate=windows-10-1909"] {
+            let output = try_it(folder.path(), change);
+            assert_eq!(output.status.code(), Some(0), "{output:?}");
+            let tried = tried(&folder.path().join("run.json"));
+            assert_eq!(
+                (tried.change.as_str(), tried.source.as_str()),
+                (change, "library")
+            );
+            let waits = &tried.waits[0];
+            assert_eq!((waits.waits.as_str(), waits.n()), ("Sleeps", [360, 360]));
+            assert!(waits.predicted_ns_p50.is_some(), "{tried:?}");
+            let answer = words(&stderr(&output));
+            assert!(
+                answer.contains(&format!("Sleeps with {change}: predicted")),
+                "{answer}"
+            );
+        }
+        // The same programs are refused as without a trace.
+        fs::write(folder.path().join("text"), "no program").unwrap();
+        let refused = run(folder.path(), "trace --try accurate -- ./text");
+        assert!(
+            matches!(refused.status.code(), Some(125 | 126)),
+            "{refused:?}"
+        );
+        assert_eq!(stderr(&refused).lines().count(), 1);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod compare;
 pub(crate) mod trace;
+pub(crate) mod tried;
 
 pub use compare::comparison_verdict;
 

@@ -1,8 +1,6 @@
 //! Why the waits of other programs end late, as the events of the kernel show it.
 
-use punctual_record::{
-    Behind, LateCause, LateParts, LateShare, Run, TraceFacts, Traced, TracedTimeout,
-};
+use punctual_record::{Behind, LateCause, LateShare, Run, TraceFacts, Traced, TracedTimeout};
 
 use super::Verdict;
 use crate::select::{self, Row};
@@ -38,7 +36,7 @@ pub(crate) fn verdict(run: &Run) -> Option<Verdict> {
         sentences.push(of_thread(*first, facts));
         sentences.extend(parts(*first));
         sentences.extend(latest(*first));
-        sentences.extend(help(*first, facts));
+        sentences.extend(help(*first, facts, &run.command));
         sentences.extend(adds_up(*first, facts));
         sentences.extend(longer_than_asked(*first));
         sentences.extend(whole_milliseconds(*first));
@@ -180,10 +178,8 @@ fn named(behind: &Behind) -> String {
 }
 
 /// The remedy that would help most; none if waits are as late as usual and their slack is short.
-fn help(row: Row<'_, Traced>, facts: &TraceFacts) -> Option<String> {
+fn help(row: Row<'_, Traced>, facts: &TraceFacts, command: &str) -> Option<String> {
     let of = row.of;
-    let middle = &of.middle;
-    let by_slack = middle.parts_ns.slack;
     Some(match of.cause {
         Some(LateCause::Busy) => {
             let who = behind(&of.all).map_or_else(|| "other threads".to_owned(), named);
@@ -222,20 +218,33 @@ fn help(row: Row<'_, Traced>, facts: &TraceFacts) -> Option<String> {
         Some(LateCause::Blocked) => {
             "After its timer the call waited for something else, as for a lock or memory.".to_owned()
         }
-        Some(LateCause::Slack) | None if middle.n > 0 && slack_matters(&middle.parts_ns, middle.n) => {
-            let left = (middle.parts_ns.sum() - by_slack) / middle.n;
+        Some(LateCause::Slack) | None => {
+            let left = late_with_less_slack(row)?;
             format!(
-                "Less timer slack would help most: about {} late. Try it: punctual exec --slack 1ns -- COMMAND",
-                units::duration(left)
+                "Less timer slack would help most: about {} late. Try it: {}",
+                units::duration(left),
+                with_less_slack(command)
             )
         }
-        Some(LateCause::Slack) | None => return None,
     })
 }
 
-/// Whether less slack would save 20 us and three tenths of the usual lateness.
-fn slack_matters(parts: &LateParts, n: u64) -> bool {
-    parts.slack >= n * 20_000 && parts.slack * 10 >= parts.sum() * 3
+/// The command that tries less slack with the program of this one.
+fn with_less_slack(command: &str) -> String {
+    let (options, program) = command.split_once(" -- ").unwrap_or(("", "COMMAND"));
+    let mut words = options.split(' ').skip_while(|word| *word != "--for");
+    let length = match (words.next(), words.next()) {
+        (Some(_), Some(length)) => format!(" --for {length}"),
+        _ => String::new(),
+    };
+    format!("punctual trace --try slack=1ns{length} -- {program}")
+}
+
+/// The median lateness with less slack, if that would save 20 us and three tenths of it.
+fn late_with_less_slack(row: Row<'_, Traced>) -> Option<i64> {
+    let (now, then) = row.late_ns.p50.zip(row.of.late_ns_p50_with_slack)?;
+    let saves = now - then;
+    (saves >= 20_000 && saves * 10 >= now * 3).then_some(then)
 }
 
 /// Sleeps that begin when the work before them ends.
@@ -328,7 +337,7 @@ fn lost(facts: &TraceFacts) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_record::{Experiment, Late, Measurement, TracedLengths};
+    use punctual_record::{Experiment, Late, LateParts, Measurement, TracedLengths};
 
     fn facts() -> TraceFacts {
         TraceFacts {
@@ -367,6 +376,7 @@ mod tests {
                 max: 5_000_000,
             }),
             late_total_ns: all.parts_ns.sum(),
+            late_ns_p50_with_slack: Some((each.sum() - each.slack) as i64),
             per_s: 100.0,
             all,
             middle: times(each, 200),
@@ -419,9 +429,33 @@ mod tests {
             text.contains("Less timer slack would help most: about 12.0 us late."),
             "{text}"
         );
+        assert!(
+            text.contains("Try it: punctual trace --try slack=1ns -- COMMAND"),
+            "{text}"
+        );
         let short = LateParts { slack: 1, ..USUAL };
         let text = said(waits(short, short), &facts());
         assert!(!text.contains("would help"), "{text}");
+    }
+
+    #[test]
+    fn the_advice_has_the_program_and_its_length() {
+        for (command, says) in [
+            (
+                "punctual trace -- ./render --fast",
+                "punctual trace --try slack=1ns -- ./render --fast",
+            ),
+            (
+                "punctual trace --json run.json --for 20s -- ./render -- a",
+                "punctual trace --try slack=1ns --for 20s -- ./render -- a",
+            ),
+            (
+                "punctual trace --pid 7 --for 2s",
+                "punctual trace --try slack=1ns -- COMMAND",
+            ),
+        ] {
+            assert_eq!(with_less_slack(command), says);
+        }
     }
 
     #[test]
