@@ -7,8 +7,10 @@ use punctual_record::{Measurement, WakeUps};
 use crate::call::{Call, Ended, Timeout};
 use crate::cpus::Cpus;
 use crate::event::{Event, Left, Name, Offsets, What};
+use crate::recording::Recording;
+use crate::scenario::{self, Head, Replay};
 use crate::slack::Slack;
-use crate::tally::{Class, Kind, Pooled, Tally, Waker, count};
+use crate::tally::{Class, Kind, Pooled, Tally, Waker, count, kind};
 use crate::wait::{Phase, Timer, Wait};
 
 /// Threads whose waits are followed at a time, tallies, and names of woken threads: more are only
@@ -25,6 +27,7 @@ const MOST_NAMES: usize = 1_024;
 pub struct Engine {
     tick_ns: Option<u64>,
     tried: Slack,
+    recording: Option<Recording>,
     clocks: Offsets,
     threads: HashMap<u32, Thread>,
     /// The thread that waits for each timer.
@@ -46,6 +49,10 @@ struct Thread {
     process: u32,
     name: Name,
     wait: Option<Wait>,
+    /// For how long it slept before this wait, and since then; and since when it does.
+    slept_before: u64,
+    slept: u64,
+    sleeps_since: Option<u64>,
 }
 
 impl Engine {
@@ -60,6 +67,21 @@ impl Engine {
     /// The same engine that predicts lateness with this slack, instead of the least.
     pub fn predicting(self, tried: Slack) -> Self {
         Self { tried, ..self }
+    }
+
+    /// The same engine that also keeps the waits of each thread one after the other, as far as there is room.
+    pub fn recording(self) -> Self {
+        Self {
+            recording: Some(Recording::default()),
+            ..self
+        }
+    }
+
+    /// The waits as a scenario; `None` of an engine that kept none.
+    pub fn replay(&self, head: Head<'_>) -> Option<Replay> {
+        let from = self.first.unwrap_or(self.last);
+        let recording = self.recording.as_ref()?;
+        Some(scenario::of(recording, from, self.last, head))
     }
 
     /// Takes the next event.
@@ -243,6 +265,9 @@ impl Engine {
             process,
             name,
             wait: None,
+            slept_before: 0,
+            slept: 0,
+            sleeps_since: None,
         });
         of.process = process;
         match of.wait.as_mut() {
@@ -258,6 +283,7 @@ impl Engine {
                     && call != Call::RestartSyscall
                 {
                     of.wait = Some(Wait::new(call, timeout, now));
+                    of.slept_before = std::mem::take(&mut of.slept);
                 }
             }
         }
@@ -292,7 +318,13 @@ impl Engine {
         if wait.is_some_and(|wait| {
             wait.returned.is_some() && (left != Left::Ready || !wait.is_on_its_way(now))
         }) {
-            return self.finish(thread, Ended::BySignal, now);
+            self.finish(thread, Ended::BySignal, now);
+        }
+        if let Some(of) = self.threads.get_mut(&thread)
+            && of.wait.is_none()
+            && left != Left::Ready
+        {
+            of.sleeps_since = Some(now);
         }
         self.with(thread, |wait, cpus| {
             wait.advance(now, cpus);
@@ -306,6 +338,11 @@ impl Engine {
 
     /// The thread gets a CPU.
     fn run(&mut self, thread: u32, now: u64) {
+        if let Some(of) = self.threads.get_mut(&thread)
+            && let Some(since) = of.sleeps_since.take()
+        {
+            of.slept += now - since;
+        }
         let mut has_returned = false;
         self.with(thread, |wait, cpus| {
             wait.advance(now, cpus);
@@ -333,6 +370,16 @@ impl Engine {
             self.timers.remove(&timer.address);
         }
         let (ended, now) = wait.returned.unwrap_or((ended, now));
+        if let Some(recording) = &mut self.recording {
+            let timeout = kind(&wait);
+            recording.note(
+                thread,
+                of.name,
+                (&wait, timeout),
+                (ended, now),
+                of.slept_before,
+            );
+        }
         // Most calls on files have no timeout.
         if wait.timeout == Timeout::OfFile && wait.timer.is_none() {
             return;

@@ -22,14 +22,18 @@ pub(crate) struct Class {
     pub(crate) octave: Option<u32>,
 }
 
+/// The kind of its timeout.
+pub(crate) fn kind(wait: &Wait) -> TracedTimeout {
+    match wait.timeout {
+        _ if wait.timer.is_some_and(|timer| timer.in_wheel) => TracedTimeout::Ticks,
+        Timeout::Length(_) | Timeout::Relative => TracedTimeout::Relative,
+        Timeout::Until(_) => TracedTimeout::Absolute,
+        Timeout::Never | Timeout::Zero | Timeout::OfFile => TracedTimeout::None,
+    }
+}
+
 impl Class {
     pub(crate) fn of(process: u32, thread: u32, wait: &Wait) -> Self {
-        let timeout = match wait.timeout {
-            _ if wait.timer.is_some_and(|timer| timer.in_wheel) => TracedTimeout::Ticks,
-            Timeout::Length(_) | Timeout::Relative => TracedTimeout::Relative,
-            Timeout::Until(_) => TracedTimeout::Absolute,
-            Timeout::Never | Timeout::Zero | Timeout::OfFile => TracedTimeout::None,
-        };
         let octave = wait
             .asked()
             .map(|ns| (ns / FIRST_NS).checked_ilog2().map_or(0, |log| log + 1));
@@ -37,7 +41,7 @@ impl Class {
             process,
             thread,
             call: wait.call,
-            timeout,
+            timeout: kind(wait),
             octave,
         }
     }

@@ -96,6 +96,14 @@ pub fn line(event: &Event) -> String {
 /// It is none, or a line is not that of an event. The message is one line and names the line of the
 /// file.
 pub fn read(text: &str) -> Result<Engine, String> {
+    read_into(text, Engine::new)
+}
+
+/// The same with an engine that is made for a computer with these ticks of the timer wheel, in nanoseconds.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_into(text: &str, engine: impl FnOnce(Option<u64>) -> Engine) -> Result<Engine, String> {
     let mut lines = text.lines();
     if lines.next() != Some(HEAD) {
         return Err(format!(
@@ -106,7 +114,7 @@ pub fn read(text: &str) -> Result<Engine, String> {
     let tick_ns = tick_ns.and_then(optional);
     let tick_ns = tick_ns.filter(|ns| *ns != Some(0));
     let tick_ns = tick_ns.ok_or("line 2 must be tick_ns=N, or tick_ns=unknown")?;
-    let mut engine = Engine::new(tick_ns);
+    let mut engine = engine(tick_ns);
     for (at, line) in lines.enumerate() {
         let event = event(line).ok_or_else(|| {
             let at = at + 3;

@@ -584,3 +584,156 @@ proptest! {
         }
     }
 }
+
+/// Sleeps of a loop: each begins `work` after the last returned, and is 60 us late.
+fn sleeps(
+    n: u64,
+    work: impl Fn(u64) -> u64,
+    length: impl Fn(u64) -> u64,
+    timeout: Timeout,
+) -> Vec<(u64, u32, What)> {
+    let mut now = 1_000_000;
+    let mut all = vec![(500_000, 0, switch(Left::Asleep, THREAD))];
+    for at in 0..n {
+        let due = now + length(at);
+        let arm = What::Arm {
+            timer: TIMER,
+            soft: due,
+            hard: due + 50_000,
+            is_relative: false,
+        };
+        all.extend([
+            (now, THREAD, enter(Call::ClockNanosleep, timeout)),
+            (now, THREAD, arm),
+            (now + 1_000, THREAD, switch(Left::Asleep, 0)),
+            (due + 50_000, 0, What::Expire { timer: TIMER }),
+            (due + 52_000, 0, WAKING),
+            (
+                due + 53_000,
+                0,
+                What::Ready {
+                    thread: THREAD,
+                    on: 0,
+                },
+            ),
+            (due + 55_000, 0, switch(Left::Asleep, THREAD)),
+            (due + 60_000, THREAD, What::Exit { result: 0 }),
+        ]);
+        now = due + 60_000 + work(at);
+    }
+    all
+}
+
+fn replayed(events: &[(u64, u32, What)]) -> punctual_trace::Replay {
+    let mut engine = Engine::new(TICK).recording();
+    for &(time, thread, what) in events {
+        engine.feed(&Event {
+            time,
+            cpu: 0,
+            thread,
+            what,
+        });
+    }
+    engine.close();
+    let head = punctual_trace::Head {
+        source: "punctual trace \"x\"",
+        on: "linux",
+    };
+    engine.replay(head).unwrap()
+}
+
+#[test]
+fn a_loop_of_alike_waits_is_written_as_one() {
+    let replay = replayed(&sleeps(30, |_| 200_000, |_| 5_000_000, Timeout::Relative));
+    let expected = r#"title = "Recorded waits"
+about = "Work is the time between two waits. A wait that an event ended blocks until the instant at which that came."
+source = "punctual trace \"x\""
+on = ["linux"]
+
+[[phase]]
+name = "recorded"
+for = "158100us"
+
+[[process]]
+name = "thread-7 (7)"
+do = [
+    { until = "500us" },
+    { loop = [{ sleep = "5ms", method = ["clock_nanosleep", "sleep"] }, { work = "200us" }] },
+]
+"#;
+    assert_eq!(replay.text, expected);
+    let [thread] = &replay.threads[..] else {
+        panic!("{replay:?}")
+    };
+    assert_eq!(thread.name, "thread-7 (7)");
+    assert!(thread.late_ns_p50.unwrap().abs_diff(60_000) < 1_000);
+    assert!((thread.waits_per_s - 30.0 / 0.1581).abs() < 0.1);
+}
+
+#[test]
+fn lengths_that_vary_are_lists_and_deadlines_of_a_plan_are_cycles() {
+    let varies = |at: u64| 1_000_000 + at * 100_000;
+    let lists = replayed(&sleeps(12, |_| 200_000, varies, Timeout::Relative)).text;
+    assert!(
+        lists.contains(r#"sleep = { recorded = ["1ms", "1100us", "1200us","#),
+        "{lists}"
+    );
+    // Each deadline is 5 ms after the last, whatever the work.
+    let work = |at: u64| 100_000 * (1 + at % 3);
+    let until = Timeout::Until(Clock::Monotonic);
+    let length = |at: u64| match at {
+        0 => 5_000_000,
+        _ => 4_940_000 - work(at - 1),
+    };
+    let plan = replayed(&sleeps(12, work, length, until)).text;
+    assert!(plan.contains(r#"{ pace = "5ms" }"#), "{plan}");
+    assert!(
+        plan.contains(r#"sleep = "cycle", method = ["clock_nanosleep+TIMER_ABSTIME", "sleep"]"#),
+        "{plan}"
+    );
+    // The same lengths counted from the present are no plan.
+    let loops = replayed(&sleeps(12, work, |_| 5_000_000, until)).text;
+    assert!(
+        loops.contains(r#"sleep = "5ms""#) && !loops.contains("pace"),
+        "{loops}"
+    );
+}
+
+#[test]
+fn waits_that_events_ended_are_written_one_by_one() {
+    let mut events = sleeps(2, |_| 200_000, |_| 5_000_000, Timeout::Relative);
+    let last = events.last().unwrap().0;
+    events.extend([
+        (last + 100_000, THREAD, enter(Call::Poll, Timeout::Never)),
+        (last + 101_000, THREAD, switch(Left::Asleep, 0)),
+        (last + 300_000, 0, WAKING),
+        (last + 301_000, 0, switch(Left::Asleep, THREAD)),
+        (last + 303_000, THREAD, What::Exit { result: 1 }),
+        (last + 304_000, THREAD, switch(Left::Asleep, 0)),
+        // It sleeps in a call that is not seen.
+        (last + 504_000, 0, switch(Left::Asleep, THREAD)),
+        (last + 505_000, THREAD, enter(Call::Poll, Timeout::Never)),
+        (last + 506_000, THREAD, What::Exit { result: 1 }),
+    ]);
+    let text = replayed(&events).text;
+    let steps: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("    "))
+        .map(str::trim)
+        .collect();
+    let at = |since: u64| format!("{{ until = \"{}us\" }},", (last + since - 500_000) / 1_000);
+    assert_eq!(
+        steps,
+        [
+            "{ until = \"500us\" },",
+            "{ sleep = \"5ms\", method = [\"clock_nanosleep\", \"sleep\"] },",
+            "{ work = \"200us\" },",
+            "{ sleep = \"5ms\", method = [\"clock_nanosleep\", \"sleep\"] },",
+            "{ work = \"100us\" },",
+            &at(303_000),
+            "{ work = \"2us\" },",
+            &at(505_000),
+            &at(506_000),
+        ]
+    );
+}
