@@ -37,6 +37,7 @@ mod not_done;
 pub mod published;
 mod punctuality;
 pub mod regimes;
+mod replayed;
 mod run;
 mod scenario;
 mod situation;
@@ -66,6 +67,7 @@ pub use learned::{Estimate, Learned, LearnedCall, LearnedClass};
 pub use logged::{Beyond, Binned, Imported, Logged, LoggedKind, Stated};
 pub use not_done::NotDone;
 pub use punctuality::Punctuality;
+pub use replayed::{Replayed, ReplayedThread, ReplayedWaits};
 #[cfg(feature = "schema")]
 pub use run::schema;
 pub use run::{BatchLengths, Cpu, Findings, MachineFacts, Measurement, Run, SCHEMA, Warning};

@@ -17,6 +17,7 @@ use crate::interval::Interval;
 use crate::late::Late;
 use crate::learned::Learned;
 use crate::logged::Imported;
+use crate::replayed::Replayed;
 use crate::scenario::{ModelFacts, ScenarioFacts};
 use crate::situation::HostFacts;
 use crate::traced::TraceFacts;
@@ -101,6 +102,9 @@ pub struct Findings {
     /// The change of a traced program that was tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tried: Option<Tried>,
+    /// The scenario that was made of a trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replayed: Option<Replayed>,
     /// The CPU that was measured on, if it was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<usize>,

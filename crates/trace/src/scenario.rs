@@ -1,8 +1,8 @@
 //! Recorded waits as the text of a scenario, which a simulated computer can run.
 //!
-//! A thread that only waits for time is a loop of work and sleeps, whose lengths are lists where they vary. The wait for an
-//! event ends at the instant at which it ended: the events come from outside. A thread that also waits for events is
-//! therefore written wait by wait, from its first on.
+//! A thread that hardly waits for anything but time is a loop of work and sleeps, whose lengths are lists where they vary.
+//! The wait for an event ends at the instant at which it ended: the events come from outside. A thread that waits for events is
+//! therefore written wait by wait, from its first on, as far as there is room.
 
 use std::fmt::Write as _;
 
@@ -12,9 +12,11 @@ use punctual_record::TracedTimeout;
 use crate::call::Call;
 use crate::recording::{OneWait, Recorded, Recording};
 
-/// Lengths that have room in a file of 256 KiB, and steps of the 10,000 that a scenario may have.
-const LENGTHS: usize = 10_000;
-const STEPS: usize = 6_000;
+/// The characters of all threads, of the 256 KiB that a scenario may have, and their steps, of its 10,000.
+const CHARACTERS: usize = 220_000;
+const STEPS: usize = 9_000;
+/// The characters of a length in a list.
+const OF_A_LENGTH: usize = 16;
 /// Threads that are written: those with the most waits.
 const THREADS: usize = 100;
 
@@ -57,28 +59,40 @@ pub(crate) fn of(recording: &Recording, from: u64, to: u64, head: Head<'_>) -> R
     let mut threads: Vec<_> = recording.threads.iter().collect();
     threads.retain(|of| waits_for_time(&of));
     threads.sort_by_key(|(thread, of)| (std::cmp::Reverse(of.n), **thread));
-    let left_out = threads.len().saturating_sub(THREADS);
+    let all = threads.len();
     threads.truncate(THREADS);
     let n = threads.len().max(1);
-    let mut length = to - from;
+    let room = Room {
+        characters: CHARACTERS / n,
+        steps: STEPS / n,
+    };
+    let span = Span { from, to };
+    let scripts: Vec<Script> = threads
+        .iter()
+        .map(|(_, of)| Script::of(of, span, room))
+        .collect();
+    // It lasts for as long as all threads are written.
+    let to = scripts.iter().fold(to, |to, script| to.min(script.until));
     let mut processes = String::new();
-    for (thread, of) in &threads {
-        let script = Script::of(of, from, to, n);
-        length = length.min(script.covers);
-        let name = quoted(&name(**thread, of));
+    let mut replayed = Vec::new();
+    for ((thread, of), script) in threads.iter().zip(scripts) {
+        let Some(steps) = script.up_to(to, span) else {
+            continue;
+        };
+        let name = name(**thread, of);
         let _ = write!(
             processes,
-            "\n[[process]]\nname = {name}\ndo = [\n{}]\n",
-            script.text
+            "\n[[process]]\nname = {}\ndo = [\n{steps}]\n",
+            quoted(&name)
         );
+        replayed.push(Replayed {
+            name,
+            waits_per_s: of.waits_per_s(span, to),
+            late_ns_p50: of.late.percentile(500),
+            late_ns_p99: of.late.percentile(990),
+        });
     }
-    let elapsed_s = (to - from).max(1) as f64 / 1e9;
-    let replayed = threads.iter().map(|(thread, of)| Replayed {
-        name: name(**thread, of),
-        waits_per_s: (of.late.n() + of.missed) as f64 / elapsed_s,
-        late_ns_p50: of.late.percentile(500),
-        late_ns_p99: of.late.percentile(990),
-    });
+    let length = to - from;
     let text = format!(
         "title = \"Recorded waits\"\n\
          about = \"Work is the time between two waits. A wait that an event ended blocks until the instant at which that came.\"\n\
@@ -94,8 +108,8 @@ pub(crate) fn of(recording: &Recording, from: u64, to: u64, head: Head<'_>) -> R
     );
     Replay {
         text,
-        threads: replayed.collect(),
-        left_out,
+        left_out: all - replayed.len(),
+        threads: replayed,
     }
 }
 
@@ -124,117 +138,184 @@ fn quoted(text: &str) -> String {
     quoted + "\""
 }
 
+/// The time of a recording.
+#[derive(Clone, Copy)]
+struct Span {
+    from: u64,
+    to: u64,
+}
+
+impl Span {
+    /// An instant, counted from the beginning.
+    fn at(self, instant: u64) -> String {
+        exact(instant.saturating_sub(self.from))
+    }
+}
+
+/// The room that a thread has in the file.
+#[derive(Clone, Copy)]
+struct Room {
+    characters: usize,
+    steps: usize,
+}
+
 /// The steps of a thread.
 struct Script {
-    text: String,
-    /// How long they last, from the beginning of the recording; `u64::MAX` for as long as there is time.
-    covers: u64,
+    /// Each with the instant at which it began.
+    steps: Vec<(u64, String)>,
+    /// They are written up to this instant.
+    until: u64,
+}
+
+impl Recorded {
+    /// How many waits a second ended because their time was over, up to an instant if all waits until then were kept.
+    fn waits_per_s(&self, span: Span, to: u64) -> f64 {
+        let kept = self.waits.last().map_or(0, |last| last.returned);
+        let (n, length) = match self.n as usize == self.waits.len() || kept >= to {
+            true => {
+                let timed = self
+                    .waits
+                    .iter()
+                    .filter(|wait| wait.due.is_some() && wait.returned <= to);
+                (timed.count() as u64, to - span.from)
+            }
+            false => (self.late.n() + self.missed, span.to - span.from),
+        };
+        n as f64 * 1e9 / length.max(1) as f64
+    }
 }
 
 impl Script {
-    /// Of a thread that is one of `n`.
-    fn of(of: &Recorded, from: u64, to: u64, n: usize) -> Self {
-        let waits = &of.waits;
-        let gaps = gaps(waits);
-        let slept: u64 = waits.iter().map(|wait| wait.slept_before).sum();
-        let is_loop = waits
+    fn of(of: &Recorded, span: Span, room: Room) -> Self {
+        let timed: Vec<OneWait> = of
+            .waits
             .iter()
-            .all(|wait| wait.due.is_some() && wait.call == waits[0].call)
-            && slept <= gaps.iter().sum::<u64>() / 20;
+            .filter(|wait| wait.due.is_some())
+            .copied()
+            .collect();
+        let (first, last) = (timed[0], timed[timed.len() - 1]);
+        let within =
+            |wait: &&OneWait| wait.entered >= first.entered && wait.returned <= last.returned;
+        let elsewhere = of.waits.iter().filter(within).map(|wait| match wait.due {
+            Some(_) => wait.slept_before,
+            None => wait.slept_before + wait.returned.saturating_sub(wait.entered),
+        });
+        // The time of other waits counts as work then.
+        let is_loop = elsewhere.sum::<u64>() <= (last.returned - first.entered) / 100
+            && timed.iter().all(|wait| wait.call == first.call);
         match is_loop {
-            true => Self::repeated(of, &gaps, from, to, LENGTHS / n / 2),
-            false => Self::step_by_step(waits, &gaps, from, STEPS / n),
+            true => Self::repeated(of, &timed, span, room),
+            false => Self::step_by_step(&of.waits, span, room),
         }
     }
 
-    /// Work and sleep in a loop, with lists of at most so many lengths.
-    fn repeated(of: &Recorded, gaps: &[u64], from: u64, to: u64, most: usize) -> Self {
-        let waits = &of.waits[..of.waits.len().min(most.max(1))];
-        let (first, last) = (&waits[0], &of.waits[of.waits.len() - 1]);
+    /// Work and sleep in a loop.
+    fn repeated(of: &Recorded, timed: &[OneWait], span: Span, room: Room) -> Self {
+        let (first, last) = (&timed[0], &timed[timed.len() - 1]);
         // A thread that ended before makes as many rounds as it made.
-        let has_ended =
-            to.saturating_sub(last.returned) > (to - from) / 20 && of.n as usize == of.waits.len();
-        let times = if has_ended {
-            format!(", times = {}", of.n)
-        } else {
-            String::new()
+        let has_ended = span.to.saturating_sub(last.returned) > (span.to - span.from) / 20
+            && of.n as usize == of.waits.len();
+        let times = match has_ended {
+            true => format!(", times = {}", timed.len()),
+            false => String::new(),
         };
-        let work = length(&gaps[..waits.len()]);
+        let gaps: Vec<u64> = timed
+            .windows(2)
+            .map(|two| two[1].entered.saturating_sub(two[0].returned))
+            .collect();
+        let timed = &timed[..timed.len().min((room.characters / OF_A_LENGTH / 2).max(1))];
+        let gaps = with_usual(gaps, timed.len());
         let method = methods(first.call, first.timeout);
-        let begin = format!("    {{ until = \"{}\" }},\n", exact(first.entered - from));
-        let text = match plan(waits) {
-            Some(periods) => format!(
-                "{begin}    {{ pace = {} }},\n    {{ loop = [{{ sleep = \"cycle\", method = {method} }}, {{ work = {work} }}]{times} }},\n",
-                length(&periods),
-            ),
-            None => {
-                let asked: Vec<u64> = waits.iter().map(asked).collect();
-                format!(
-                    "{begin}    {{ loop = [{{ sleep = {}, method = {method} }}, {{ work = {work} }}]{times} }},\n",
-                    length(&asked)
-                )
+        let work = format!("{{ work = {} }}", length(&gaps));
+        let mut steps = vec![(
+            first.entered,
+            format!("{{ until = \"{}\" }}", span.at(first.entered)),
+        )];
+        let sleep = match plan(timed) {
+            Some(periods) => {
+                steps.push((first.entered, format!("{{ pace = {} }}", length(&periods))));
+                "\"cycle\"".to_owned()
             }
+            None => length(&timed.iter().map(asked).collect::<Vec<_>>()),
         };
+        steps.push((
+            first.entered,
+            format!("{{ loop = [{{ sleep = {sleep}, method = {method} }}, {work}]{times} }}"),
+        ));
         Self {
-            text,
-            covers: u64::MAX,
+            steps,
+            until: u64::MAX,
         }
     }
 
-    /// Each of the first so many waits.
-    fn step_by_step(waits: &[OneWait], gaps: &[u64], from: u64, most: usize) -> Self {
-        let mut text = format!(
-            "    {{ until = \"{}\" }},\n",
-            exact(waits[0].entered - from)
-        );
-        // Each wait makes three steps at most.
-        let written = &waits[..waits.len().min((most / 3).max(1))];
-        for (at, wait) in written.iter().enumerate() {
-            let step = match wait.due {
-                Some(due) if due > wait.entered => format!(
-                    "{{ sleep = \"{}\", method = {} }}",
-                    exact(due - wait.entered),
-                    methods(wait.call, wait.timeout)
-                ),
-                _ => format!(
-                    "{{ until = \"{}\" }}",
-                    exact(wait.returned.saturating_sub(from))
-                ),
-            };
-            let _ = writeln!(text, "    {step},");
-            if let Some(next) = written.get(at + 1) {
-                if gaps[at] > 0 {
-                    let _ = writeln!(text, "    {{ work = \"{}\" }},", exact(gaps[at]));
+    /// Each wait, as far as there is room.
+    fn step_by_step(waits: &[OneWait], span: Span, room: Room) -> Self {
+        let until = |instant| (instant, format!("{{ until = \"{}\" }}", span.at(instant)));
+        let mut steps = vec![until(waits[0].entered)];
+        let mut characters = 0;
+        let mut before: Option<&OneWait> = None;
+        for wait in waits {
+            if characters > room.characters || steps.len() + 3 > room.steps {
+                let end = before.map_or(wait.entered, |before| before.returned);
+                return Self { steps, until: end };
+            }
+            let begun = steps.len();
+            if let Some(before) = before {
+                let gap = wait
+                    .entered
+                    .saturating_sub(before.returned)
+                    .saturating_sub(wait.slept_before);
+                if gap > 0 {
+                    steps.push((before.returned, format!("{{ work = \"{}\" }}", exact(gap))));
                 }
-                if next.slept_before > 0 {
-                    let _ = writeln!(
-                        text,
-                        "    {{ until = \"{}\" }},",
-                        exact(next.entered - from)
-                    );
+                if wait.slept_before > 0 {
+                    steps.push(until(wait.entered));
                 }
             }
+            steps.push(match wait.due {
+                Some(due) if due > wait.entered => {
+                    let method = methods(wait.call, wait.timeout);
+                    let length = exact(due - wait.entered);
+                    (
+                        wait.entered,
+                        format!("{{ sleep = \"{length}\", method = {method} }}"),
+                    )
+                }
+                _ => until(wait.returned),
+            });
+            characters += steps[begun..]
+                .iter()
+                .map(|(_, step)| step.len() + 6)
+                .sum::<usize>();
+            before = Some(wait);
         }
         Self {
-            text,
-            covers: match written.len() == waits.len() {
-                true => u64::MAX,
-                false => written[written.len() - 1].returned.saturating_sub(from),
-            },
+            steps,
+            until: u64::MAX,
         }
+    }
+
+    /// The steps that begin before an instant; `None` if there are none.
+    fn up_to(&self, to: u64, span: Span) -> Option<String> {
+        let mut text = String::new();
+        for (begins, step) in &self.steps {
+            // No step blocks until an instant after the end.
+            if *begins >= to {
+                break;
+            }
+            let _ = writeln!(text, "    {step},");
+        }
+        let is_any = self.steps.iter().filter(|(begins, _)| *begins < to).count() > 1;
+        (is_any && to > span.from).then_some(text)
     }
 }
 
-/// The time that a thread worked after each wait, until its next one; after the last as usual.
-fn gaps(waits: &[OneWait]) -> Vec<u64> {
-    let gap = |two: &[OneWait]| {
-        let gap = two[1].entered.saturating_sub(two[0].returned);
-        gap.saturating_sub(two[1].slept_before)
-    };
-    let mut gaps: Vec<u64> = waits.windows(2).map(gap).collect();
+/// The time after each wait, and as usual after the last, for so many waits.
+fn with_usual(mut gaps: Vec<u64>, n: usize) -> Vec<u64> {
     let mut sorted = gaps.clone();
     sorted.sort_unstable();
     gaps.push(sorted.get(sorted.len() / 2).copied().unwrap_or(0));
+    gaps.truncate(n);
     gaps
 }
 

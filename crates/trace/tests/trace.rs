@@ -585,6 +585,41 @@ proptest! {
     }
 }
 
+#[test]
+fn a_file_ends_where_the_room_does_and_no_step_is_after_its_end() {
+    let mut events = sleeps(4_000, |_| 200_000, |_| 1_000_000, Timeout::Relative);
+    // An event ends every second wait, so that each is written.
+    let exits = events
+        .iter_mut()
+        .filter(|(_, _, what)| matches!(what, What::Exit { .. }));
+    exits
+        .skip(1)
+        .step_by(2)
+        .for_each(|(_, _, what)| *what = What::Exit { result: -4 });
+    let replay = replayed(&events);
+    assert!(replay.text.len() < 256 * 1024, "{}", replay.text.len());
+    assert!(replay.text.lines().count() < 10_000);
+    let length = |line: &str| -> u64 {
+        let text = line.split('"').nth(1).unwrap();
+        text.parse::<punctual_core::Nanos>().unwrap().as_ns()
+    };
+    let end = replay
+        .text
+        .lines()
+        .find(|line| line.starts_with("for = "))
+        .map(length)
+        .unwrap();
+    assert!(end < 4_000_000_000, "{end}");
+    let untils = replay.text.lines().filter(|line| line.contains("{ until"));
+    assert!(untils.map(length).all(|until| until < end));
+    // The rate is that of the time which is written.
+    assert!(
+        (replay.threads[0].waits_per_s * 1.26e-3 - 0.5).abs() < 0.01,
+        "{:?}",
+        replay.threads
+    );
+}
+
 /// Sleeps of a loop: each begins `work` after the last returned, and is 60 us late.
 fn sleeps(
     n: u64,
@@ -715,6 +750,26 @@ fn waits_that_events_ended_are_written_one_by_one() {
         (last + 505_000, THREAD, enter(Call::Poll, Timeout::Never)),
         (last + 506_000, THREAD, What::Exit { result: 1 }),
     ]);
+    // The last sleep begins 2 us later, and is the same as the first.
+    let again = sleeps(1, |_| 0, |_| 5_000_000, Timeout::Relative);
+    let later = last + 508_000 - 1_000_000;
+    events.extend(again.into_iter().skip(1).map(|(time, thread, what)| {
+        let what = match what {
+            What::Arm {
+                timer,
+                soft,
+                hard,
+                is_relative,
+            } => What::Arm {
+                timer,
+                soft: soft + later,
+                hard: hard + later,
+                is_relative,
+            },
+            what => what,
+        };
+        (time + later, thread, what)
+    }));
     let text = replayed(&events).text;
     let steps: Vec<&str> = text
         .lines()
@@ -734,6 +789,8 @@ fn waits_that_events_ended_are_written_one_by_one() {
             "{ work = \"2us\" },",
             &at(505_000),
             &at(506_000),
+            "{ work = \"2us\" },",
+            "{ sleep = \"5ms\", method = [\"clock_nanosleep\", \"sleep\"] },",
         ]
     );
 }

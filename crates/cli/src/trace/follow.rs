@@ -16,7 +16,7 @@ use punctual_report::Report as _;
 use punctual_trace::{Engine, Event, Slack, text};
 
 use super::program::Program;
-use super::{TraceArgs, facts, rounds, run_of};
+use super::{TraceArgs, facts, replay_of, rounds, run_of};
 use crate::console::give_away_stdout;
 use crate::exec::{CANNOT_RUN, NOT_FOUND, REFUSED, code};
 use crate::options::Output;
@@ -61,6 +61,10 @@ fn traced(args: &TraceArgs) -> Result<ExitCode, Failure> {
     let stop = stop::on_ctrl_c().map_err(refused)?;
     let perf = Perf::open(scope).map_err(|why| refused(not_permitted(why)))?;
     let mut trace = Trace::new(perf, args.events.as_deref()).map_err(refused)?;
+    let replay = replay_of(args).map_err(refused)?;
+    if replay.is_some() {
+        trace.engine = trace.engine.recording();
+    }
     let started_at = session::now();
     let mut program = match args.command.is_empty() {
         true => None,
@@ -92,8 +96,11 @@ fn traced(args: &TraceArgs) -> Result<ExitCode, Failure> {
     run.started_at = Some(started_at);
     run.machine = machine;
     run.interrupted = args.length.is_some() && !is_over;
+    // The trace is delivered in any case.
+    let replayed = replay.map(|replay| replay.finish(&trace.engine, &mut run, true));
     trace.finish().map_err(refused)?;
     deliver(outputs, &args.output, &run).map_err(refused)?;
+    replayed.transpose().map_err(refused)?;
     // At the end of --for it was ended here.
     let ended = if is_over { by_itself } else { status };
     Ok(ended.map_or(ExitCode::SUCCESS, |status| ExitCode::from(code(status))))

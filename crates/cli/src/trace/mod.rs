@@ -5,6 +5,7 @@ mod attempt;
 mod follow;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod program;
+mod replay;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod rounds;
 
@@ -16,13 +17,15 @@ use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use punctual_core::Nanos;
 use punctual_record::{Experiment, Run, TraceFacts};
-use punctual_trace::Engine;
+use punctual_sim::Model;
+use punctual_trace::{Engine, text};
 
 use attempt::Attempt;
+use replay::Replay;
 
 use crate::options::Output;
 use crate::session::{self, Outputs};
-use crate::values::length;
+use crate::values::{length, model};
 use crate::{Done, files, finish};
 
 /// Runs the command. The exit code of a program that it starts is its own.
@@ -45,16 +48,33 @@ fn of_file(args: &TraceArgs) -> Result<Done> {
         bail!("--events and --for have no meaning with --from: leave them out");
     }
     let outputs = Outputs::new(&args.output)?;
-    let text = files::text(file, files::LONGEST)?;
+    let events = files::text(file, files::LONGEST)?;
     let name = files::name(file);
-    let engine = punctual_trace::text::read(&text).map_err(|why| anyhow!("{name}: {why}"))?;
+    let replay = replay_of(args)?;
+    let new = |tick_ns| match replay {
+        Some(_) => Engine::new(tick_ns).recording(),
+        None => Engine::new(tick_ns),
+    };
+    let engine = text::read_into(&events, new).map_err(|why| anyhow!("{name}: {why}"))?;
     let facts = TraceFacts {
         source: "file".to_owned(),
         ..facts(&engine)
     };
     let mut run = run_of(&engine, facts);
     run.machine.name = "recorded events".to_owned();
-    outputs.deliver(&run, &args.output.of(&run))
+    let replayed = replay.map(|replay| replay.finish(&engine, &mut run, false));
+    let done = outputs.deliver(&run, &args.output.of(&run))?;
+    replayed.transpose()?;
+    Ok(done)
+}
+
+/// The scenario that is asked for.
+fn replay_of(args: &TraceArgs) -> Result<Option<Replay<'_>>> {
+    let replay = args
+        .scenario
+        .as_deref()
+        .map(|file| Replay::new(file, &args.on));
+    replay.transpose()
 }
 
 /// The facts that the engine knows.
@@ -124,6 +144,9 @@ slack; lateness is by thread, call and length, as the kernel shows it. With accu
 that changes its waits. Then lateness is by class of waits, as the library measures it in all six runs: from the call of the \
 program to its return. Programs that cannot load it are refused, as by exec --accurate. The exit code is the first of the six that is not 0.
 
+--scenario writes each thread as work and waits, and runs that on a simulated Linux with the facts of this computer, the slack \
+of most waits, and their usual wake-up. Other threads of the computer are not in it.
+
 Exit codes: with COMMAND its own, 128 and the number of the signal that ended it, 0 after --for, 125 it was not started, \
 126 cannot run it, 127 there is no such program. Else 0 done, 2 could not run.
 
@@ -135,6 +158,7 @@ Examples:
   sudo punctual trace --for 5s --events events.txt -- ./render
   sudo punctual trace --try slack=1ns --for 10s -- ./render
   sudo punctual trace --try emulate=windows-11 -- python3 send.py
+  sudo punctual trace --scenario render.toml --on windows-11 --on macos --for 10s -- ./render
   punctual trace --from events.txt";
 
 #[derive(Debug, Args)]
@@ -163,6 +187,14 @@ pub(crate) struct TraceArgs {
     /// slack=LENGTH, accurate (as exec --accurate), emulate=MODEL (as emulate MODEL)
     #[arg(long = "try", value_name = "CHANGE", requires = "command", conflicts_with_all = ["pid", "all", "from"])]
     attempt: Option<Attempt>,
+
+    /// Write the waits to a file as a scenario, and compare a simulated Linux with them
+    #[arg(long, value_name = "FILE", conflicts_with = "attempt")]
+    scenario: Option<PathBuf>,
+
+    /// Say what the program would see on a simulated system too: windows-11, macos
+    #[arg(long, value_name = "MODEL", requires = "scenario", value_parser = model)]
+    on: Vec<Model>,
 
     #[command(flatten)]
     output: Output,

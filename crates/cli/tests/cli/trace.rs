@@ -99,6 +99,58 @@ fn names_of_threads_cannot_act_on_a_terminal() {
     }
 }
 
+/// The slack of this recording is 2 ms. What is simulated is exact: the same bytes on any system.
+#[test]
+fn recorded_events_are_a_scenario_that_other_systems_run() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["slack", "wheel"] {
+        fs::copy(
+            recorded(name),
+            folder.path().join(name).with_extension("txt"),
+        )
+        .unwrap();
+        let command = format!(
+            "trace --from {name}.txt --scenario {name}.toml --on windows-11 --json run.json"
+        );
+        let answer = printed(&run(folder.path(), &command));
+        let scenario = fs::read_to_string(folder.path().join(name).with_extension("toml")).unwrap();
+        insta::assert_snapshot!(
+            format!("trace_scenario_{name}"),
+            format!("{answer}\n{scenario}")
+        );
+        for model in ["linux", "windows-11", "macos"] {
+            printed(&run(
+                folder.path(),
+                &format!("simulate {name}.toml --on {model}"),
+            ));
+        }
+    }
+    let run = schema::read_file(folder.path().join("run.json"));
+    let replayed = run.beside.replayed.unwrap();
+    assert!(
+        replayed.threads[0]
+            .simulated
+            .iter()
+            .any(|it| it.on == "windows-11")
+    );
+}
+
+#[test]
+fn events_without_waits_are_no_scenario() {
+    let folder = tempfile::tempdir().unwrap();
+    let head: Vec<_> = fs::read_to_string(recorded("slack"))
+        .unwrap()
+        .lines()
+        .take(3)
+        .map(str::to_owned)
+        .collect();
+    fs::write(folder.path().join("none.txt"), head.join("\n")).unwrap();
+    let output = run(folder.path(), "trace --from none.txt --scenario none.toml");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(stderr(&output).contains("nothing to replay"), "{output:?}");
+    assert_refused("trace --from file --on windows-11", "--scenario");
+}
+
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod live {
     use super::*;
@@ -266,6 +318,38 @@ mod live {
             "{refused:?}"
         );
         assert_eq!(stderr(&refused).lines().count(), 1);
+    }
+
+    #[test]
+    fn a_program_is_a_scenario_that_this_computer_and_others_run() {
+        let folder = tempfile::tempdir().unwrap();
+        if !may_trace(folder.path()) {
+            return;
+        }
+        fs::write(folder.path().join("loop.py"), LOOP).unwrap();
+        let options = "--scenario loop.toml --on windows-11 --on macos --json run.json";
+        let command = format!("trace {options} -- python3 loop.py");
+        let output = run(folder.path(), &command);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let answer = words(&stderr(&output));
+        assert!(answer.contains("The scenario on linux"), "{answer}");
+        let run = schema::read_file(folder.path().join("run.json"));
+        let replayed = run.beside.replayed.unwrap();
+        let thread = &replayed.threads[0];
+        let on: Vec<&str> = thread
+            .simulated
+            .iter()
+            .map(|waits| waits.on.as_str())
+            .collect();
+        assert_eq!(on, [replayed.model.as_str(), "windows-11", "macos"]);
+        // How well it agrees depends on what else runs here; each says something of it.
+        assert!(thread.agrees().is_some(), "{thread:?}");
+        assert!(thread.simulated.iter().all(|waits| waits.per_s > 0.0));
+        printed(&super::run(folder.path(), "simulate loop.toml"));
+        printed(&super::run(
+            folder.path(),
+            "simulate loop.toml --on windows-11",
+        ));
     }
 
     #[test]

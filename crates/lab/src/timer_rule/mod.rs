@@ -116,9 +116,9 @@ pub fn linux_here(slack: Nanos, wake: Nanos) -> Result<Model, NoRule> {
 ///
 /// # Errors
 /// They are too long for a model.
-pub fn linux_elsewhere(slack: Nanos, wake: Nanos) -> Result<Model, NoRule> {
+pub fn linux_elsewhere(slack: Nanos, wake: Nanos) -> Result<Model, String> {
     let slack = slack.max(Nanos::new(1)).exact();
-    Model::parse(&format!("linux,slack={slack},{}", waking(wake))).map_err(NoRule::Model)
+    Model::parse(&format!("linux,slack={slack},{}", waking(wake)))
 }
 
 fn waking(wake: Nanos) -> String {

@@ -54,6 +54,7 @@ pub(crate) fn verdict(run: &Run) -> Option<Verdict> {
         });
     }
     sentences.extend(hidden(&timed, facts));
+    sentences.extend(super::replayed::sentences(run));
     sentences.extend(lost(facts));
     let next = "Next: --full has each thread, call and length, and who wakes up how often.";
     Some(Verdict::new(sentences, next).told(

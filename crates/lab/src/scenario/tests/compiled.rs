@@ -382,7 +382,7 @@ fn of_several_calls_the_first_is_made_that_the_model_has() {
     };
     let system = |method| Some(StrategySpec::System { method });
     let on = |model: &str| calls(&scenario.program_on(&Model::parse(model).unwrap()));
-    let linux = (Method::Epoll, system(Method::TimerFd));
+    let linux = (Method::Epoll, system(Method::Timerfd));
     assert_eq!(calls(&scenario.program), linux);
     assert_eq!(on("linux"), linux);
     assert_eq!(
