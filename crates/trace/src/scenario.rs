@@ -323,7 +323,8 @@ fn asked(wait: &OneWait) -> u64 {
     wait.due.map_or(0, |due| due.saturating_sub(wait.entered))
 }
 
-/// The distances of deadlines, if they follow a plan: these vary less than the lengths.
+/// The distances of deadlines, if they follow a plan: these usually vary less than the lengths. A wait that is late
+/// enough skips some; where nine in ten are alike, all are.
 fn plan(waits: &[OneWait]) -> Option<Vec<u64>> {
     if waits.len() < 10
         || waits
@@ -332,14 +333,28 @@ fn plan(waits: &[OneWait]) -> Option<Vec<u64>> {
     {
         return None;
     }
+    let median = |mut all: Vec<u64>| {
+        all.sort_unstable();
+        all[all.len() / 2]
+    };
+    let varies = |all: &[u64]| median(all.windows(2).map(|two| two[1].abs_diff(two[0])).collect());
     let dues: Vec<u64> = waits.iter().filter_map(|wait| wait.due).collect();
     let distances: Vec<u64> = dues
         .windows(2)
         .map(|two| two[1].saturating_sub(two[0]))
         .collect();
-    let varies = |all: &[u64]| -> u64 { all.windows(2).map(|two| two[1].abs_diff(two[0])).sum() };
     let lengths: Vec<u64> = waits.iter().map(asked).collect();
-    (varies(&distances) < varies(&lengths)).then_some(distances)
+    if varies(&distances) >= varies(&lengths) {
+        return None;
+    }
+    let usual = median(distances.clone());
+    let alike = distances
+        .iter()
+        .filter(|ns| ns.abs_diff(usual) <= usual / 100);
+    Some(match alike.count() * 10 >= distances.len() * 9 {
+        true => vec![usual],
+        false => distances,
+    })
 }
 
 /// A length, or a list of them if they differ by more than a hundredth.

@@ -726,6 +726,15 @@ fn lengths_that_vary_are_lists_and_deadlines_of_a_plan_are_cycles() {
         plan.contains(r#"sleep = "cycle", method = ["clock_nanosleep+TIMER_ABSTIME", "sleep"]"#),
         "{plan}"
     );
+    // One wait was late, and the next skips a cycle.
+    let late = |at: u64| if at == 20 { 5_500_000 } else { work(at) };
+    let skipping = |at: u64| match at {
+        0 => 5_000_000,
+        21 => 10_000_000 - 60_000 - late(20),
+        _ => 5_000_000 - 60_000 - late(at - 1),
+    };
+    let plan = replayed(&sleeps(40, late, skipping, until)).text;
+    assert!(plan.contains(r#"{ pace = "5ms" }"#), "{plan}");
     // The same lengths counted from the present are no plan.
     let loops = replayed(&sleeps(12, work, |_| 5_000_000, until)).text;
     assert!(
