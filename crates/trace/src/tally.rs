@@ -161,13 +161,14 @@ impl Pooled {
 /// Whether instants follow a plan, or each is counted from the end of the work before it.
 ///
 /// The lengths of a plan vary with the work between, and the distances of its deadlines do not; of
-/// instants that are counted from the present it is the other way round.
+/// instants that are counted from the present it is the other way round. Each wait has one vote: one that is
+/// very late, after which a plan skips some deadlines, says no more than others.
 #[derive(Debug, Default)]
 struct Rhythm {
     last: Option<(u64, u64, Option<u64>)>,
-    lengths: u128,
-    distances: u128,
-    n: u64,
+    /// Waits whose length varied less, and more, than the distance of their deadlines.
+    from_present: u64,
+    by_plan: u64,
 }
 
 impl Rhythm {
@@ -176,9 +177,10 @@ impl Rhythm {
         if let Some((last, last_asked, last_distance)) = self.last {
             let to_last = deadline.saturating_sub(last);
             if let Some(last_distance) = last_distance {
-                self.lengths += u128::from(asked.abs_diff(last_asked));
-                self.distances += u128::from(to_last.abs_diff(last_distance));
-                self.n += 1;
+                let by_length = asked.abs_diff(last_asked);
+                let by_distance = to_last.abs_diff(last_distance);
+                self.from_present += u64::from(by_length < by_distance);
+                self.by_plan += u64::from(by_length > by_distance);
             }
             distance = Some(to_last);
         }
@@ -186,7 +188,7 @@ impl Rhythm {
     }
 
     fn counts_from_present(&self) -> bool {
-        self.n >= 10 && self.lengths < self.distances / 2
+        self.from_present >= 10 && self.from_present > 2 * self.by_plan
     }
 }
 

@@ -803,3 +803,20 @@ fn waits_that_events_ended_are_written_one_by_one() {
         ]
     );
 }
+
+#[test]
+fn a_plan_that_skips_deadlines_is_one_all_the_same() {
+    let until = Timeout::Until(Clock::Monotonic);
+    let work = |at: u64| match at {
+        20 => 50_500_000,
+        _ => 100_000 * (1 + at % 3),
+    };
+    let length = |at: u64| match at {
+        0 => 5_000_000,
+        21 => 55_000_000 - 60_000 - work(20),
+        _ => 5_000_000 - 60_000 - work(at - 1),
+    };
+    let adds_up = |events| traced(&rows(events)[0]).lateness_adds_up;
+    assert!(!adds_up(sleeps(40, work, length, until)));
+    assert!(adds_up(sleeps(40, work, |at| 5_000_000 + at % 2, until)));
+}
