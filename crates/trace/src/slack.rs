@@ -20,7 +20,12 @@ impl Slack {
         let Some(in_force) = wait.slack().filter(|slack| *slack > 0) else {
             return late;
         };
-        let used = wait.parts.slack;
+        // Where the events do not show the time after the deadline, it began with the slack.
+        let parts = &wait.parts;
+        let used = parts
+            .slack
+            .saturating_add(parts.unknown)
+            .min(in_force.max(parts.slack));
         let slack = self.0.max(least_slack(wait, in_force));
         // An interrupt within the slack let the timer expire: it would do so again.
         let served_sooner = used < in_force;
@@ -96,6 +101,16 @@ mod tests {
         // A real-time thread has none.
         let real_time = wait(Call::ClockNanosleep, 5_000_000, 0, 0);
         assert_eq!(predicted(Slack(2_000_000), real_time), 14_000);
+    }
+
+    #[test]
+    fn unknown_time_begins_with_the_slack() {
+        let (mut hidden, late) = wait(Call::ClockNanosleep, 5_000_000, 50_000, 50_000);
+        hidden.forget_parts();
+        assert_eq!(predicted(Slack(1), (hidden, late)), 14_001);
+        let (mut short, late) = wait(Call::ClockNanosleep, 5_000_000, 50_000, 0);
+        short.forget_parts();
+        assert_eq!(predicted(Slack(1), (short, late)), 1);
     }
 
     #[test]
