@@ -71,7 +71,8 @@ fn replace(args: &ExecArgs) -> Result<Infallible> {
     Err(anyhow!("{}", program::replace(command.args(rest))))
 }
 
-fn set_slack(wanted: Nanos) -> Result<()> {
+/// Sets the timer slack of the calling thread.
+pub(crate) fn set_slack(wanted: Nanos) -> Result<()> {
     let granted = slack::set(wanted).map_err(Error::msg)?;
     if granted != wanted {
         bail!(

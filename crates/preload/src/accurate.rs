@@ -53,9 +53,13 @@ pub struct Accurate {
     pub weight: f64,
     /// Whether timeouts of waits for events and locks are as without this.
     pub only_sleeps: bool,
-    /// How many waits of each class are left alone, to compare with; of the first waits one in [`ONE_IN`].
+    /// How many waits of each class are left alone, to compare with; of the first waits one in [`ONE_IN`], or
+    /// [all](ALL_ALONE) of them.
     pub left_alone: u64,
 }
+
+/// All waits are left alone: they are only measured.
+pub const ALL_ALONE: u64 = u64::MAX;
 
 /// One in so many waits is left alone, until there are enough.
 pub const ONE_IN: u64 = 8;
@@ -89,7 +93,8 @@ impl Accurate {
 
     /// Whether the wait of a class that begins as number `begun` is left alone, where `alone` were.
     pub fn is_left_alone(&self, begun: u64, alone: u64) -> bool {
-        begun % ONE_IN == ONE_IN / 2 && alone < self.left_alone
+        let is_its_turn = self.left_alone == ALL_ALONE || begun % ONE_IN == ONE_IN / 2;
+        is_its_turn && alone < self.left_alone
     }
 }
 
@@ -276,6 +281,11 @@ mod tests {
             }
         }
         assert_eq!(when, [4, 12, 20]);
+        let all = Accurate {
+            left_alone: ALL_ALONE,
+            ..RUN
+        };
+        assert!((0..100).all(|begun| all.is_left_alone(begun, begun)));
     }
 
     #[test]

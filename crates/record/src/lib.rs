@@ -37,12 +37,14 @@ mod not_done;
 pub mod published;
 mod punctuality;
 pub mod regimes;
+mod replayed;
 mod run;
 mod scenario;
 mod situation;
 mod subject;
 pub mod sweep;
 mod traced;
+mod tried;
 mod visible;
 
 pub use compare::RunRow;
@@ -65,6 +67,7 @@ pub use learned::{Estimate, Learned, LearnedCall, LearnedClass};
 pub use logged::{Beyond, Binned, Imported, Logged, LoggedKind, Stated};
 pub use not_done::NotDone;
 pub use punctuality::Punctuality;
+pub use replayed::{Replayed, ReplayedThread, ReplayedWaits};
 #[cfg(feature = "schema")]
 pub use run::schema;
 pub use run::{BatchLengths, Cpu, Findings, MachineFacts, Measurement, Run, SCHEMA, Warning};
@@ -76,4 +79,5 @@ pub use traced::{
     Behind, LateCause, LateParts, LateShare, TraceFacts, Traced, TracedLengths, TracedTimeout,
     WakeUps,
 };
+pub use tried::{Tried, TriedRound, TriedWaits};
 pub use visible::{is_visible, visible, visible_lines};

@@ -17,9 +17,11 @@ use crate::interval::Interval;
 use crate::late::Late;
 use crate::learned::Learned;
 use crate::logged::Imported;
+use crate::replayed::Replayed;
 use crate::scenario::{ModelFacts, ScenarioFacts};
 use crate::situation::HostFacts;
 use crate::traced::TraceFacts;
+use crate::tried::Tried;
 use crate::visible::{is_visible, visible, visible_lines};
 
 /// The version of the Run file that this crate writes and reads.
@@ -97,6 +99,12 @@ pub struct Findings {
     /// The trace of other programs that it was made of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traced: Option<TraceFacts>,
+    /// The change of a traced program that was tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tried: Option<Tried>,
+    /// The scenario that was made of a trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replayed: Option<Replayed>,
     /// The CPU that was measured on, if it was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<usize>,

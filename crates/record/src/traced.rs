@@ -28,6 +28,9 @@ pub struct Traced {
     /// The greatest slack in force: how late the kernel might let the timer be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slack_ns: Option<u64>,
+    /// The median of their lateness as it would be with a timer slack of 1 ns, or with that of `--try`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_ns_p50_with_slack: Option<i64>,
     /// How many ended per second, for any reason.
     pub per_s: f64,
     /// How many an event ended.

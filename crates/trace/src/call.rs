@@ -176,6 +176,25 @@ impl Call {
         matches!(self, Self::ClockNanosleep | Self::Nanosleep)
     }
 
+    /// Whether it waits for events of files, with a slack that grows with its length.
+    pub const fn is_for_events(self) -> bool {
+        matches!(
+            self,
+            Self::Poll
+                | Self::Ppoll
+                | Self::Select
+                | Self::Pselect6
+                | Self::EpollWait
+                | Self::EpollPwait
+                | Self::EpollPwait2
+        )
+    }
+
+    /// Whether it is one of those that locks and condition variables are made of.
+    pub const fn is_futex(self) -> bool {
+        matches!(self, Self::Futex | Self::FutexWait | Self::FutexWaitv)
+    }
+
     /// The timeout that these arguments have; `None` of a call that does not wait with them.
     pub fn timeout(self, args: &[u64; 6]) -> Option<Timeout> {
         let behind = |pointer: u64| match pointer {

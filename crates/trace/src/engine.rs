@@ -1,13 +1,16 @@
 //! Events in, waits out.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use punctual_record::{LateParts, Measurement, WakeUps};
 
 use crate::call::{Call, Ended, Timeout};
 use crate::cpus::Cpus;
 use crate::event::{Event, Left, Name, Offsets, What};
-use crate::tally::{Class, Tally, Waker, count};
+use crate::recording::Recording;
+use crate::scenario::{self, Head, Replay};
+use crate::slack::Slack;
+use crate::tally::{Class, Kind, Pooled, Tally, Waker, count, kind};
 use crate::wait::{Phase, Timer, Wait};
 
 /// Threads whose waits are followed at a time, tallies, and names of woken threads: more are only
@@ -23,6 +26,8 @@ const MOST_NAMES: usize = 1_024;
 #[derive(Debug, Default)]
 pub struct Engine {
     tick_ns: Option<u64>,
+    tried: Slack,
+    recording: Option<Recording>,
     clocks: Offsets,
     threads: HashMap<u32, Thread>,
     /// The thread that waits for each timer.
@@ -70,6 +75,10 @@ struct Thread {
     process: u32,
     name: Name,
     wait: Option<Wait>,
+    /// For how long it slept before this wait, and since then; and since when it does.
+    slept_before: u64,
+    slept: u64,
+    sleeps_since: Option<u64>,
 }
 
 impl Engine {
@@ -79,6 +88,26 @@ impl Engine {
             tick_ns,
             ..Self::default()
         }
+    }
+
+    /// The same engine that predicts lateness with this slack, instead of the least.
+    pub fn predicting(self, tried: Slack) -> Self {
+        Self { tried, ..self }
+    }
+
+    /// The same engine that also keeps the waits of each thread one after the other, as far as there is room.
+    pub fn recording(self) -> Self {
+        Self {
+            recording: Some(Recording::default()),
+            ..self
+        }
+    }
+
+    /// The waits as a scenario; `None` of an engine that kept none.
+    pub fn replay(&self, head: Head<'_>) -> Option<Replay> {
+        let from = self.first.unwrap_or(self.last);
+        let recording = self.recording.as_ref()?;
+        Some(scenario::of(recording, from, self.last, head))
     }
 
     /// Takes the next event.
@@ -228,17 +257,29 @@ impl Engine {
         tallies.sort_by_key(|(class, _)| **class);
         let elapsed = self.elapsed_ns();
         let row = |(class, (name, tally)): &(&Class, &(Name, Tally))| {
-            let name = match name.is_empty() {
-                true => "thread".to_owned(),
-                false => name.to_string(),
-            };
-            tally.row(class, &name, elapsed)
+            tally.row(class, &in_words(*name), elapsed)
         };
         let rows = tallies.iter().map(|of| (of.1.1.ended(), row(of)));
         let mut rows: Vec<(u64, Measurement)> = rows.collect();
         let late = |row: &Measurement| (row.late_ns.mean * row.late_ns.n as f64) as u64;
         rows.sort_by_key(|(ended, row)| std::cmp::Reverse((late(row), *ended)));
         rows.into_iter().map(|(_, row)| row).collect()
+    }
+
+    /// The waits of all threads with one name that are alike, together: in another run of the program the numbers of
+    /// its threads are others.
+    pub fn pooled(&self) -> BTreeMap<Kind, Pooled> {
+        let mut all: BTreeMap<Kind, Pooled> = BTreeMap::new();
+        for (class, (name, tally)) in &self.tallies {
+            let kind = Kind {
+                thread: in_words(*name),
+                call: class.call,
+                timeout: class.timeout,
+                octave: class.octave,
+            };
+            tally.pool(all.entry(kind).or_default());
+        }
+        all
     }
 
     /// The wake-ups of the computer by the name of the thread, most first.
@@ -273,6 +314,9 @@ impl Engine {
             process,
             name,
             wait: None,
+            slept_before: 0,
+            slept: 0,
+            sleeps_since: None,
         });
         of.process = process;
         match of.wait.as_mut() {
@@ -288,6 +332,7 @@ impl Engine {
                     && call != Call::RestartSyscall
                 {
                     of.wait = Some(Wait::new(call, timeout, now));
+                    of.slept_before = std::mem::take(&mut of.slept);
                 }
             }
         }
@@ -324,7 +369,13 @@ impl Engine {
         if wait.is_some_and(|wait| {
             wait.returned.is_some() && (left != Left::Ready || !wait.is_on_its_way(now))
         }) {
-            return self.finish(thread, Ended::BySignal, now);
+            self.finish(thread, Ended::BySignal, now);
+        }
+        if let Some(of) = self.threads.get_mut(&thread)
+            && of.wait.is_none()
+            && left != Left::Ready
+        {
+            of.sleeps_since = Some(now);
         }
         self.with(thread, |wait, cpus| {
             wait.advance(now, cpus);
@@ -338,6 +389,11 @@ impl Engine {
 
     /// The thread gets a CPU.
     fn run(&mut self, thread: u32, now: u64) {
+        if let Some(of) = self.threads.get_mut(&thread)
+            && let Some(since) = of.sleeps_since.take()
+        {
+            of.slept += now - since;
+        }
         let mut has_returned = false;
         self.with(thread, |wait, cpus| {
             wait.advance(now, cpus);
@@ -375,6 +431,16 @@ impl Engine {
             self.timers.remove(&timer.address);
         }
         let (ended, now) = wait.returned.unwrap_or((ended, now));
+        if let Some(recording) = &mut self.recording {
+            let timeout = kind(&wait);
+            recording.note(
+                thread,
+                of.name,
+                (&wait, timeout),
+                (ended, now),
+                of.slept_before,
+            );
+        }
         // Most calls on files have no timeout.
         if wait.timeout == Timeout::OfFile && wait.timer.is_none() {
             return;
@@ -399,7 +465,7 @@ impl Engine {
         }
         let (name, tally) = self.tallies.entry(class).or_default();
         *name = of.name;
-        tally.note(&wait, ended, now);
+        tally.note(&wait, ended, now, self.tried);
     }
 
     fn arm(
@@ -514,5 +580,13 @@ impl Engine {
             thread.wait = None;
         }
         self.timers.clear();
+    }
+}
+
+/// The name of a thread, or another word if it is not known.
+fn in_words(name: Name) -> String {
+    match name.is_empty() {
+        true => "thread".to_owned(),
+        false => name.to_string(),
     }
 }

@@ -18,14 +18,70 @@ const COARSE: u32 = 3;
 /// 230 kB at once, and a trace has one for each thread, call and class of lengths.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Histogram {
-    fine: BTreeMap<u32, u64>,
+    fine: Bins,
     coarse: BTreeMap<u32, Share>,
-    n: u64,
     early: u64,
-    min: i64,
-    max: i64,
     sum: i128,
     capped: i128,
+}
+
+/// Lateness in fine bins, without its parts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bins {
+    of: BTreeMap<u32, u64>,
+    n: u64,
+    min: i64,
+    max: i64,
+}
+
+impl Bins {
+    pub(crate) fn record(&mut self, late: i64) {
+        self.widen(late, late);
+        self.n += 1;
+        *self.of.entry(bin(late.max(0) as u64, FINE)).or_default() += 1;
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        if other.n > 0 {
+            self.widen(other.min, other.max);
+        }
+        self.n += other.n;
+        for (at, n) in &other.of {
+            *self.of.entry(*at).or_default() += n;
+        }
+    }
+
+    fn widen(&mut self, min: i64, max: i64) {
+        (self.min, self.max) = match self.n {
+            0 => (min, max),
+            _ => (self.min.min(min), self.max.max(max)),
+        };
+    }
+
+    pub(crate) const fn n(&self) -> u64 {
+        self.n
+    }
+
+    /// A percentile, if enough samples lie above it.
+    pub(crate) fn percentile(&self, thousandths: u64) -> Option<i64> {
+        has_percentile(self.n, thousandths * 10).then(|| self.at(thousandths))
+    }
+
+    fn at(&self, thousandths: u64) -> i64 {
+        let rank = (self.n * thousandths).div_ceil(1_000);
+        let mut below = 0;
+        for (&at, &n) in &self.of {
+            if below + n >= rank {
+                let (from, to) = (least(at, FINE), least(at + 1, FINE));
+                let within = u128::from(to - from) * u128::from(rank - below) / u128::from(n);
+                let ns = i64::try_from(from + within as u64).unwrap_or(i64::MAX);
+                // Early ones are in the bin of zero.
+                return ns.clamp(self.min, self.max);
+            }
+            below += n;
+        }
+        self.max
+    }
 }
 
 /// The waits of a bin, and the parts of their lateness.
@@ -47,24 +103,24 @@ impl Share {
 impl Histogram {
     /// Counts a wait, late by all its parts together unless it was early.
     pub(crate) fn record(&mut self, late: i64, parts: &LateParts, behind: &Behinds) {
-        (self.min, self.max) = match self.n {
-            0 => (late, late),
-            _ => (self.min.min(late), self.max.max(late)),
-        };
-        self.n += 1;
+        self.fine.record(late);
         self.early += u64::from(late < 0);
         self.sum += i128::from(late);
         self.capped += i128::from(late.min(CAP_NS));
-        let ns = late.max(0) as u64;
-        *self.fine.entry(bin(ns, FINE)).or_default() += 1;
-        let share = self.coarse.entry(bin(ns, COARSE)).or_default();
+        let share = self.coarse.entry(bin(late.max(0) as u64, COARSE));
+        let share = share.or_default();
         share.n += 1;
         share.parts.add(parts);
         share.behind.add(behind);
     }
 
     pub(crate) const fn n(&self) -> u64 {
-        self.n
+        self.fine.n
+    }
+
+    /// The lateness without its parts.
+    pub(crate) const fn bins(&self) -> &Bins {
+        &self.fine
     }
 
     /// All lateness together; an early wait counts as none.
@@ -75,51 +131,34 @@ impl Histogram {
 
     /// Summed up.
     pub(crate) fn late(&self) -> Late {
-        if self.n == 0 {
+        let Bins { n, min, max, .. } = self.fine;
+        if n == 0 {
             return Late::default();
         }
-        let percentile = |thousandths: u64| {
-            has_percentile(self.n, thousandths * 10).then(|| self.percentile(thousandths))
-        };
+        let percentile = |thousandths| self.fine.percentile(thousandths);
         Late {
-            n: self.n,
+            n,
             early: self.early,
-            min: self.min,
+            min,
             p50: percentile(500),
             p75: percentile(750),
             p90: percentile(900),
             p99: percentile(990),
             p999: percentile(999),
-            max: self.max,
-            mean: self.sum as f64 / self.n as f64,
-            mean_capped: self.capped as f64 / self.n as f64,
+            max,
+            mean: self.sum as f64 / n as f64,
+            mean_capped: self.capped as f64 / n as f64,
         }
-    }
-
-    fn percentile(&self, thousandths: u64) -> i64 {
-        let rank = (self.n * thousandths).div_ceil(1_000);
-        let mut below = 0;
-        for (&at, &n) in &self.fine {
-            if below + n >= rank {
-                let (from, to) = (least(at, FINE), least(at + 1, FINE));
-                let within = u128::from(to - from) * u128::from(rank - below) / u128::from(n);
-                let ns = i64::try_from(from + within as u64).unwrap_or(i64::MAX);
-                // Early ones are in the bin of zero.
-                return ns.clamp(self.min, self.max);
-            }
-            below += n;
-        }
-        self.max
     }
 
     /// All waits.
     pub(crate) fn all(&self) -> Share {
-        self.within(0, self.n)
+        self.within(0, self.n())
     }
 
     /// The waits about the median: of its bin, and of the two bins beside it.
     pub(crate) fn middle(&self) -> Share {
-        let median = self.percentile(500).max(0) as u64;
+        let median = self.fine.at(500).max(0) as u64;
         let mut share = Share::default();
         let at = bin(median, COARSE);
         let beside = self.coarse.range(at.saturating_sub(1)..=at + 1);
@@ -129,7 +168,7 @@ impl Histogram {
 
     /// The latest hundredth, and the others of its bins.
     pub(crate) fn latest(&self) -> Share {
-        self.within(self.n - self.n.div_ceil(100), self.n)
+        self.within(self.n() - self.n().div_ceil(100), self.n())
     }
 
     /// The bins that have waits from this rank to that one.

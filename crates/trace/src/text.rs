@@ -104,14 +104,19 @@ pub fn line(event: &Event) -> String {
 /// It is none, or a line is not that of an event. The message is one line and names the line of the
 /// file.
 pub fn read(text: &str) -> Result<Engine, String> {
-    read_with(text, Engine::feed)
+    read_with(text, Engine::new, Engine::feed)
 }
 
-/// The same, where `take` gives each event to the engine.
+/// The same: `new` makes the engine for a computer with these ticks of the timer wheel, in nanoseconds, and `take` gives
+/// each event to it.
 ///
 /// # Errors
 /// As of [`read`].
-pub fn read_with(text: &str, mut take: impl FnMut(&mut Engine, &Event)) -> Result<Engine, String> {
+pub fn read_with(
+    text: &str,
+    new: impl FnOnce(Option<u64>) -> Engine,
+    mut take: impl FnMut(&mut Engine, &Event),
+) -> Result<Engine, String> {
     let mut lines = text.lines();
     if lines.next() != Some(HEAD) {
         return Err(format!(
@@ -122,7 +127,7 @@ pub fn read_with(text: &str, mut take: impl FnMut(&mut Engine, &Event)) -> Resul
     let tick_ns = tick_ns.and_then(optional);
     let tick_ns = tick_ns.filter(|ns| *ns != Some(0));
     let tick_ns = tick_ns.ok_or("line 2 must be tick_ns=N, or tick_ns=unknown")?;
-    let mut engine = Engine::new(tick_ns);
+    let mut engine = new(tick_ns);
     for (at, line) in lines.enumerate() {
         let event = event(line).ok_or_else(|| {
             let at = at + 3;

@@ -175,7 +175,7 @@ impl Wait {
         self.unseen.is_some()
     }
 
-    /// The slack of its timer.
+    /// The slack of its timer, if that has one.
     pub(crate) fn slack(&self) -> Option<u64> {
         let timer = self.timer.filter(|timer| !timer.in_wheel)?;
         match self.unseen {

@@ -16,6 +16,8 @@ mod run;
 mod stage;
 #[cfg(unix)]
 mod summary;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+pub(crate) mod tried;
 
 #[cfg(unix)]
 pub(crate) use stage::Stage;
@@ -146,7 +148,7 @@ fn repetitions(text: &str) -> Result<u32, String> {
     values::number(text, 1..=1_000_000, "give a whole number from 1 to 1000000")
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct EmulateArgs {
     /// The system, with parameters: windows-11, macos, linux,slack=1ms; see `simulate --list`
     #[arg(value_name = "MODEL")]

@@ -25,7 +25,7 @@ use crate::exec::{CANNOT_RUN, REFUSED, code};
 use crate::say;
 
 /// How many waits the log has room for.
-const LOG_ROOM: u64 = 1_000_000;
+pub(super) const LOG_ROOM: u64 = 1_000_000;
 
 pub(super) fn run(args: &EmulateArgs) -> Result<u8, Failure> {
     let model = Model::parse(&args.model).map_err(|why| Failure::new(REFUSED, why))?;
@@ -85,7 +85,7 @@ pub(super) fn ended(seed: Option<u64>, status: ExitStatus) -> EmulatedRun {
 }
 
 /// A seed that is another each time.
-fn seed_by_time() -> u64 {
+pub(super) fn seed_by_time() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.map_or(1, |since| {
         since.as_nanos() as u64 ^ u64::from(std::process::id()) << 40
@@ -202,7 +202,7 @@ fn cannot_run(file: &Path) -> impl Fn(io::Error) -> Failure {
 }
 
 /// Writes each wait as a line.
-fn log(file: &Path, run: &Run, mut page: &fs::File, count: u64) -> io::Result<()> {
+fn log(file: &Path, run: &Run, page: &fs::File, count: u64) -> io::Result<()> {
     let mut text = io::BufWriter::new(fs::File::create(file)?);
     let Settings {
         request,
@@ -231,17 +231,7 @@ fn log(file: &Path, run: &Run, mut page: &fs::File, count: u64) -> io::Result<()
         text,
         "process\tthread\trule\tcall\tport\tagain\tcalled_ns\tasked_ns\tend_ns\treturned_ns\tby"
     )?;
-    page.seek(io::SeekFrom::Start(8 * at::LOG as u64))?;
-    let mut page = io::BufReader::new(page);
-    for _ in 0..count {
-        let mut bytes = [0; 64];
-        page.read_exact(&mut bytes)?;
-        let words = std::array::from_fn(|word| {
-            u64::from_ne_bytes(std::array::from_fn(|byte| bytes[8 * word + byte]))
-        });
-        let Some(wait) = Logged::of(&words) else {
-            continue;
-        };
+    each_logged(page, count, |wait| {
         writeln!(
             text,
             "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",
@@ -256,7 +246,28 @@ fn log(file: &Path, run: &Run, mut page: &fs::File, count: u64) -> io::Result<()
             wait.end.as_thirds().div_ceil(3),
             wait.returned.unwrap_or_default(),
             wait.by.name(),
-        )?;
-    }
+        )
+    })?;
     text.flush()
+}
+
+/// Calls `take` with each of the first `count` waits in the log of a page.
+pub(super) fn each_logged(
+    mut page: &fs::File,
+    count: u64,
+    mut take: impl FnMut(Logged) -> io::Result<()>,
+) -> io::Result<()> {
+    page.seek(io::SeekFrom::Start(8 * at::LOG as u64))?;
+    let mut page = io::BufReader::new(page);
+    for _ in 0..count {
+        let mut bytes = [0; 64];
+        page.read_exact(&mut bytes)?;
+        let words = std::array::from_fn(|word| {
+            u64::from_ne_bytes(std::array::from_fn(|byte| bytes[8 * word + byte]))
+        });
+        if let Some(wait) = Logged::of(&words) {
+            take(wait)?;
+        }
+    }
+    Ok(())
 }

@@ -3,21 +3,22 @@
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write as _};
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{ExitCode, ExitStatus};
 
 use anyhow::{Context as _, Result, anyhow};
+use punctual_core::Nanos;
 use punctual_lab::host::Stop;
 use punctual_os::cgroups::CpuGroups;
 use punctual_os::perf::Scope;
 use punctual_os::{Tick, clock};
 use punctual_record::{Measurement, Run, TraceFacts, Warning};
 use punctual_report::Report as _;
-use punctual_trace::{Engine, Event, text};
+use punctual_trace::{Engine, Event, Slack, text};
 
 use super::program::Program;
 use super::source::Source;
 use super::viewer::ForViewer;
-use super::{Failure, TraceArgs, facts, more, refused, run_of};
+use super::{Failure, TraceArgs, facts, more, refused, replay_of, rounds, run_of};
 use crate::console::give_away_stdout;
 use crate::exec::{CANNOT_RUN, NOT_FOUND, code};
 use crate::options::Output;
@@ -33,7 +34,11 @@ pub(super) fn run(args: &TraceArgs) -> ExitCode {
         // Standard output is the program's.
         give_away_stdout();
     }
-    match traced(args) {
+    let done = match &args.attempt {
+        Some(attempt) => rounds::run(args, attempt),
+        None => traced(args),
+    };
+    match done {
         Ok(code) => code,
         Err((code, why)) if has_program => {
             let _ = finish(Err(why));
@@ -50,27 +55,25 @@ fn traced(args: &TraceArgs) -> Result<ExitCode, Failure> {
     let machine = session::host_facts();
     let stop = stop::on_ctrl_c().map_err(refused)?;
     let source = Source::open(args, scope)?;
-    let mut trace = Trace::new(source, args).map_err(refused)?;
+    let mut trace =
+        Trace::new(source, args.events.as_deref(), args.trace.as_deref()).map_err(refused)?;
+    let replay = replay_of(args).map_err(refused)?;
+    if replay.is_some() {
+        trace.engine = trace.engine.recording();
+    }
     let started_at = session::now();
     let mut program = match args.command.is_empty() {
         true => None,
-        false => Some(
-            trace
-                .source
-                .start()
-                .map_err(|why| not_started(args, &why))?,
-        ),
+        false => {
+            let started = trace.source.start();
+            Some(started.map_err(|why| not_started(args, &why))?)
+        }
     };
-    let pid = program.as_ref().map(Program::pid).or(args.pid);
-    trace.throttle.of = pid;
-    let over = args
-        .length
-        .map_or(Tick::NEVER, |length| clock::now() + length);
-    let is_over = trace.follow(program.as_mut(), args.pid, over, &stop);
-    let by_itself = program.as_mut().and_then(Program::status);
-    let status = by_itself.or_else(|| program.as_mut()?.end(|| trace.read(false)));
-    trace.read(true);
-    trace.engine.close();
+    let End {
+        is_over,
+        by_itself,
+        status,
+    } = trace.whole(program.as_mut(), args.pid, args.length, &stop);
     stop.end();
 
     let (exit_code, signal) = status.map_or((None, None), |status| {
@@ -81,7 +84,7 @@ fn traced(args: &TraceArgs) -> Result<ExitCode, Failure> {
         source: trace.source.name().to_owned(),
         unseen: trace.source.unseen(),
         more: more(trace.source.name()),
-        throttled_ns: trace.throttle.sum_ns,
+        throttled_ns: trace.throttled_ns(),
         exit_code,
         signal,
         ..facts(&trace.engine)
@@ -90,15 +93,18 @@ fn traced(args: &TraceArgs) -> Result<ExitCode, Failure> {
     run.started_at = Some(started_at);
     run.machine = machine;
     run.interrupted = args.length.is_some() && !is_over;
+    // The trace is delivered in any case.
+    let replayed = replay.map(|replay| replay.finish(&trace.engine, &mut run, true));
     run.warnings.extend(trace.finish().map_err(refused)?);
     deliver(outputs, &args.output, &run).map_err(refused)?;
+    replayed.transpose().map_err(refused)?;
     // At the end of --for it was ended here.
     let ended = if is_over { by_itself } else { status };
     Ok(ended.map_or(ExitCode::SUCCESS, |status| ExitCode::from(code(status))))
 }
 
 /// Writes and prints a Run. Only a refused table is an error after it was printed.
-fn deliver(outputs: Outputs<'_>, output: &Output, run: &Run) -> Result<()> {
+pub(super) fn deliver(outputs: Outputs<'_>, output: &Output, run: &Run) -> Result<()> {
     outputs.write(run)?;
     print(&output.of(run))?;
     output.refuse_unknown_tables(|| Measurement::sections(run))
@@ -115,7 +121,7 @@ fn scope(args: &TraceArgs) -> Result<Scope> {
     })
 }
 
-fn not_started(args: &TraceArgs, why: &std::io::Error) -> Failure {
+pub(super) fn not_started(args: &TraceArgs, why: &std::io::Error) -> Failure {
     let name = args.command[0].to_string_lossy();
     match why.kind() {
         ErrorKind::NotFound => (NOT_FOUND, anyhow!("there is no program `{name}`")),
@@ -124,7 +130,7 @@ fn not_started(args: &TraceArgs, why: &std::io::Error) -> Failure {
 }
 
 /// A trace under way.
-struct Trace<'a> {
+pub(super) struct Trace<'a> {
     source: Source<'a>,
     engine: Engine,
     events: Option<BufWriter<File>>,
@@ -132,6 +138,16 @@ struct Trace<'a> {
     /// The first failure to write them.
     failed: Option<std::io::Error>,
     throttle: Throttle,
+}
+
+/// The end of a trace.
+pub(super) struct End {
+    /// Whether the time or the program was over.
+    pub(super) is_over: bool,
+    /// How the program ended, if it did so by itself.
+    pub(super) by_itself: Option<ExitStatus>,
+    /// How it ended.
+    status: Option<ExitStatus>,
 }
 
 /// For how long quotas stopped the control groups of a process, which may move from one to another.
@@ -164,24 +180,65 @@ impl Throttle {
 }
 
 impl<'a> Trace<'a> {
-    fn new(source: Source<'a>, args: &TraceArgs) -> Result<Self> {
+    pub(super) fn new(
+        source: Source<'a>,
+        events: Option<&Path>,
+        viewer: Option<&Path>,
+    ) -> Result<Self> {
         let create = |file: &Path| {
             let mut events = BufWriter::new(File::create(file)?);
             events.write_all(text::head(source.tick_ns()).as_bytes())?;
             Ok::<_, std::io::Error>(events)
         };
-        let events = args
-            .events
-            .as_deref()
+        let events = events
             .map(|file| create(file).with_context(|| format!("cannot write `{}`", file.display())));
         Ok(Self {
             engine: Engine::new(source.tick_ns()),
             events: events.transpose()?,
-            viewer: args.trace.as_deref().map(ForViewer::create).transpose()?,
+            viewer: viewer.map(ForViewer::create).transpose()?,
             failed: None,
             throttle: Throttle::default(),
             source,
         })
+    }
+
+    /// The same trace, whose engine predicts the lateness with this slack.
+    pub(super) fn predicting(self, slack: Slack) -> Self {
+        Self {
+            engine: self.engine.predicting(slack),
+            ..self
+        }
+    }
+
+    /// Traces a program or process until it ends, the time is over, or an end is wanted, and ends the program.
+    pub(super) fn whole(
+        &mut self,
+        mut program: Option<&mut Program>,
+        process: Option<u32>,
+        length: Option<Nanos>,
+        stop: &Stop,
+    ) -> End {
+        self.throttle.of = program.as_ref().map(|it| it.pid()).or(process);
+        let over = length.map_or(Tick::NEVER, |length| clock::now() + length);
+        let is_over = self.follow(program.as_deref_mut(), process, over, stop);
+        let by_itself = program.as_mut().and_then(|program| program.status());
+        let status = by_itself.or_else(|| program?.end(|| self.read(false)));
+        self.read(true);
+        self.engine.close();
+        End {
+            is_over,
+            by_itself,
+            status,
+        }
+    }
+
+    /// For how long quotas stopped the program.
+    pub(super) const fn throttled_ns(&self) -> Option<u64> {
+        self.throttle.sum_ns
+    }
+
+    pub(super) fn into_engine(self) -> Engine {
+        self.engine
     }
 
     /// Reads events until the program or process ends, the time is over, or an end is wanted. Returns

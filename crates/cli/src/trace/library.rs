@@ -92,7 +92,7 @@ impl<'a> Library<'a> {
 
     pub(super) fn start(&mut self) -> io::Result<Program> {
         self.mark(clock::now().as_ns());
-        Program::spawn(&mut self.command)
+        Program::start(&mut self.command)
     }
 
     /// The facts that it does not show.

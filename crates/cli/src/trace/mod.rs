@@ -1,11 +1,15 @@
 //! `punctual trace`.
 
+mod attempt;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod follow;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod library;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod program;
+mod replay;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod rounds;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod source;
 mod viewer;
@@ -18,13 +22,16 @@ use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use punctual_core::Nanos;
 use punctual_record::{Experiment, Run, TraceFacts};
+use punctual_sim::Model;
 use punctual_trace::{Engine, Event, text};
 
+use attempt::Attempt;
+use replay::Replay;
 use viewer::ForViewer;
 
 use crate::options::Output;
 use crate::session::{self, Outputs};
-use crate::values::length;
+use crate::values::{length, model};
 use crate::{Done, files, finish};
 
 /// Runs the command. The exit code of a program that it starts is its own.
@@ -75,8 +82,13 @@ fn of_file(args: &TraceArgs) -> Result<Done> {
         bail!("--events and --for have no meaning with --from: leave them out");
     }
     let outputs = Outputs::new(&args.output)?;
-    let text = files::text(file, files::LONGEST)?;
+    let events = files::text(file, files::LONGEST)?;
     let name = files::name(file);
+    let replay = replay_of(args)?;
+    let new = |tick_ns| match replay {
+        Some(_) => Engine::new(tick_ns).recording(),
+        None => Engine::new(tick_ns),
+    };
     let mut viewer = args.trace.as_deref().map(ForViewer::create).transpose()?;
     let mut take = |engine: &mut Engine, event: &Event| {
         engine.feed(event);
@@ -84,16 +96,16 @@ fn of_file(args: &TraceArgs) -> Result<Done> {
             viewer.take(event, engine);
         }
     };
-    let read = match text.starts_with(text::HEAD) {
-        true => text::read_with(&text, take).map(|engine| {
+    let read = match events.starts_with(text::HEAD) {
+        true => text::read_with(&events, new, take).map(|engine| {
             let facts = TraceFacts {
                 source: "file".to_owned(),
                 ..facts(&engine)
             };
             (engine, facts)
         }),
-        false => punctual_import::events(&text).map(|events| {
-            let mut engine = Engine::new(events.tick_ns);
+        false => punctual_import::events(&events).map(|events| {
+            let mut engine = new(events.tick_ns);
             for event in &events.events {
                 take(&mut engine, event);
             }
@@ -108,7 +120,19 @@ fn of_file(args: &TraceArgs) -> Result<Done> {
     if let Some(viewer) = viewer {
         run.warnings.extend(viewer.finish(&mut engine)?);
     }
-    outputs.deliver(&run, &args.output.of(&run))
+    let replayed = replay.map(|replay| replay.finish(&engine, &mut run, false));
+    let done = outputs.deliver(&run, &args.output.of(&run))?;
+    replayed.transpose()?;
+    Ok(done)
+}
+
+/// The scenario that is asked for.
+fn replay_of(args: &TraceArgs) -> Result<Option<Replay<'_>>> {
+    let replay = args
+        .scenario
+        .as_deref()
+        .map(|file| Replay::new(file, &args.on));
+    replay.transpose()
 }
 
 /// The facts of a file of another tracer.
@@ -188,6 +212,14 @@ Parts of a lateness:
 COMMAND runs until it ends, or until --for is over: then it gets SIGTERM, and SIGKILL half a second later. Its output is its own; the \
 answer comes on standard error. --pid and --all end with Ctrl-C, or --for.
 
+--try runs COMMAND six times, each time to its end or for --for, with an empty input. slack=LENGTH starts it with that timer \
+slack; lateness is by thread, call and length, as the kernel shows it. With accurate and emulate=MODEL the program loads a library \
+that changes its waits. Then lateness is by class of waits, as the library measures it in all six runs: from the call of the \
+program to its return. Programs that cannot load it are refused, as by exec --accurate. The exit code is the first of the six that is not 0.
+
+--scenario writes each thread as work and waits, and runs that on a simulated Linux with the facts of this computer, the slack \
+of most waits, and their usual wake-up. Other threads of the computer are not in it.
+
 Exit codes: with COMMAND its own, 128 and the number of the signal that ended it, 0 after --for, 125 it was not started, \
 126 cannot run it, 127 there is no such program. Else 0 done, 2 could not run.
 
@@ -197,6 +229,9 @@ Examples:
   sudo punctual trace --pid 1234 --for 10s --full
   sudo punctual trace --all --for 10s
   sudo punctual trace --for 5s --events events.txt -- ./render
+  sudo punctual trace --try slack=1ns --for 10s -- ./render
+  sudo punctual trace --try emulate=windows-11 -- python3 send.py
+  sudo punctual trace --scenario render.toml --on windows-11 --on macos --for 10s -- ./render
   punctual trace --by library -- ./render
   punctual trace --from events.txt --trace perfetto.json
   strace -f -ttt -T -o log ./render; punctual trace --from log";
@@ -236,6 +271,18 @@ pub(crate) struct TraceArgs {
     /// Write the waits for a trace viewer (ui.perfetto.dev): each call, how late it was, and the threads on each CPU
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Run the program three times with a change and three times without it, in turns, and say how late its waits are then:
+    /// slack=LENGTH, accurate (as exec --accurate), emulate=MODEL (as emulate MODEL)
+    #[arg(long = "try", value_name = "CHANGE", requires = "command", conflicts_with_all = ["pid", "all", "from"])]
+    attempt: Option<Attempt>,
+
+    /// Write the waits to a file as a scenario, and compare a simulated Linux with them
+    #[arg(long, value_name = "FILE", conflicts_with = "attempt")]
+    scenario: Option<PathBuf>,
+
+    /// Say what the program would see on a simulated system too: windows-11, macos
+    #[arg(long, value_name = "MODEL", requires = "scenario", value_parser = model)]
+    on: Vec<Model>,
 
     #[command(flatten)]
     output: Output,

@@ -1,6 +1,5 @@
 //! The traced program, from its start to its end.
 
-use std::ffi::OsString;
 use std::io;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
@@ -19,15 +18,7 @@ pub(super) struct Program {
 
 impl Program {
     /// Starts it, on the thread that has the events open.
-    pub(super) fn start(command: &[OsString]) -> io::Result<Self> {
-        let (name, rest) = command
-            .split_first()
-            .ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
-        Self::spawn(Command::new(name).args(rest))
-    }
-
-    /// The same of a command that is ready.
-    pub(super) fn spawn(command: &mut Command) -> io::Result<Self> {
+    pub(super) fn start(command: &mut Command) -> io::Result<Self> {
         Ok(Self {
             child: command.spawn()?,
         })

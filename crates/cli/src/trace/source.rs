@@ -1,6 +1,7 @@
 //! The sources of events of this computer: tracepoints of the kernel, or a library in the program.
 
 use std::ffi::OsString;
+use std::process::Command;
 
 use anyhow::anyhow;
 use punctual_os::perf::{Perf, Scope};
@@ -42,6 +43,12 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// Perf, for programs that are started otherwise.
+    pub(super) fn perf(scope: Scope) -> Result<Self, Failure> {
+        let perf = Perf::open(scope).map_err(|why| refused(not_permitted(why)))?;
+        Ok(Self::Perf(Box::new(perf), &[]))
+    }
+
     /// Its name in a Run.
     pub(super) const fn name(&self) -> &'static str {
         match self {
@@ -69,7 +76,12 @@ impl<'a> Source<'a> {
     /// Starts the program of the command line.
     pub(super) fn start(&mut self) -> std::io::Result<Program> {
         match self {
-            Self::Perf(_, command) => Program::start(command),
+            Self::Perf(_, command) => {
+                let (name, rest) = command
+                    .split_first()
+                    .ok_or_else(|| std::io::Error::from(std::io::ErrorKind::NotFound))?;
+                Program::start(Command::new(name).args(rest))
+            }
             Self::Library(library) => library.start(),
         }
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use punctual_record::{Experiment, Traced};
+use punctual_record::{Experiment, Traced, Tried};
 
 use crate::common::{assert_refused, assert_refused_in, printed, run, stderr, stdout};
 use crate::schema;
@@ -73,6 +73,17 @@ fn wrong_arguments_and_files_are_refused_in_a_line() {
     assert_refused("trace --from file --for 1s", "--for");
     assert_refused("trace --all --pid 1", "--pid");
     assert_refused("trace --all --for never", "--for");
+    assert_refused("trace --try slack=1ns --all", "--all");
+    assert_refused("trace --try slack=1ns", "COMMAND");
+    let refused = run(
+        tempfile::tempdir().unwrap().path(),
+        "trace --try faster -- true",
+    );
+    assert_eq!(refused.status.code(), Some(125), "{refused:?}");
+    assert!(
+        stderr(&refused).contains("there are slack=LENGTH"),
+        "{refused:?}"
+    );
 }
 
 /// The slices of a file for a trace viewer, by name.
@@ -179,6 +190,58 @@ fn names_of_threads_cannot_act_on_a_terminal() {
     }
 }
 
+/// The slack of this recording is 2 ms. What is simulated is exact: the same bytes on any system.
+#[test]
+fn recorded_events_are_a_scenario_that_other_systems_run() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["slack", "wheel"] {
+        fs::copy(
+            recorded(name),
+            folder.path().join(name).with_extension("txt"),
+        )
+        .unwrap();
+        let command = format!(
+            "trace --from {name}.txt --scenario {name}.toml --on windows-11 --json run.json"
+        );
+        let answer = printed(&run(folder.path(), &command));
+        let scenario = fs::read_to_string(folder.path().join(name).with_extension("toml")).unwrap();
+        insta::assert_snapshot!(
+            format!("trace_scenario_{name}"),
+            format!("{answer}\n{scenario}")
+        );
+        for model in ["linux", "windows-11", "macos"] {
+            printed(&run(
+                folder.path(),
+                &format!("simulate {name}.toml --on {model}"),
+            ));
+        }
+    }
+    let run = schema::read_file(folder.path().join("run.json"));
+    let replayed = run.beside.replayed.unwrap();
+    assert!(
+        replayed.threads[0]
+            .simulated
+            .iter()
+            .any(|it| it.on == "windows-11")
+    );
+}
+
+#[test]
+fn events_without_waits_are_no_scenario() {
+    let folder = tempfile::tempdir().unwrap();
+    let head: Vec<_> = fs::read_to_string(recorded("slack"))
+        .unwrap()
+        .lines()
+        .take(3)
+        .map(str::to_owned)
+        .collect();
+    fs::write(folder.path().join("none.txt"), head.join("\n")).unwrap();
+    let output = run(folder.path(), "trace --from none.txt --scenario none.toml");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(stderr(&output).contains("nothing to replay"), "{output:?}");
+    assert_refused("trace --from file --on windows-11", "--scenario");
+}
+
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod live {
     use super::*;
@@ -260,13 +323,132 @@ mod live {
             return;
         }
         let script = "echo begun >&2; exec sleep 100";
-        let mut command = crate::common::punctual(folder.path());
-        command.args(["trace", "--", "sh", "-c", script]);
-        command.stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut running = Running(command.spawn().unwrap());
-        running.until_it_says("begun");
-        running.send("-TERM");
-        assert_eq!(running.end().1, Some(143));
+        // Nothing can be compared yet with what a change would bring.
+        for (options, code) in [(&[][..], 143), (&["--try", "slack=1ns"], 125)] {
+            let mut command = crate::common::punctual(folder.path());
+            command.arg("trace").args(options);
+            command.args(["--", "sh", "-c", script]);
+            command.stdout(Stdio::null()).stderr(Stdio::piped());
+            let mut running = Running(command.spawn().unwrap());
+            running.until_it_says("begun");
+            running.send("-TERM");
+            assert_eq!(running.end().1, Some(code));
+        }
+    }
+
+    /// The change that was tried, of a Run that was written.
+    fn tried(file: &Path) -> Tried {
+        schema::read_file(file).beside.tried.unwrap()
+    }
+
+    const LOOP: &str = "import time\nfor _ in range(120): time.sleep(0.002)";
+
+    fn try_it(folder: &Path, change: &str) -> std::process::Output {
+        fs::write(folder.join("loop.py"), LOOP).unwrap();
+        let command = format!("trace --try {change} --json run.json -- python3 loop.py");
+        run(folder, &command)
+    }
+
+    #[test]
+    fn a_slack_is_tried_in_turns_beside_its_prediction() {
+        let folder = tempfile::tempdir().unwrap();
+        if !may_trace(folder.path()) {
+            return;
+        }
+        let output = try_it(folder.path(), "slack=20ms");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let answer = words(&stderr(&output));
+        assert!(
+            answer
+                .contains("Thread python3, clock_nanosleep of 2.00 ms with slack=20ms: predicted"),
+            "{answer}"
+        );
+        let tried = tried(&folder.path().join("run.json"));
+        assert_eq!(
+            (tried.change.as_str(), tried.source.as_str()),
+            ("slack=20ms", "perf")
+        );
+        let waits = &tried.waits[0];
+        assert_eq!(waits.n(), [360, 360]);
+        // No timer expires before its time; other timers of the CPU may serve it before its slack is over.
+        for round in waits.before.iter().chain(&waits.after) {
+            assert!(round.late_ns_p50.unwrap() >= 0.0);
+        }
+        assert!(waits.predicted_ns_p50.is_some());
+        // The program runs again and again, and its output is its own.
+        let output = run(
+            folder.path(),
+            "trace --try slack=1ns -- sh -c 'echo run; exit 3'",
+        );
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        assert_eq!(stdout(&output), "run\n".repeat(6));
+        assert!(words(&stderr(&output)).contains("No waits ended often enough"));
+    }
+
+    #[cfg(target_env = "gnu")]
+    #[test]
+    fn the_library_measures_what_it_changes_on_both_sides() {
+        let folder = tempfile::tempdir().unwrap();
+        if !may_trace(folder.path()) {
+            return;
+        }
+        for change in ["accurate", "emulate=windows-10-1909"] {
+            let output = try_it(folder.path(), change);
+            assert_eq!(output.status.code(), Some(0), "{output:?}");
+            let tried = tried(&folder.path().join("run.json"));
+            assert_eq!(
+                (tried.change.as_str(), tried.source.as_str()),
+                (change, "library")
+            );
+            let waits = &tried.waits[0];
+            assert_eq!((waits.waits.as_str(), waits.n()), ("Sleeps", [360, 360]));
+            assert!(waits.predicted_ns_p50.is_some(), "{tried:?}");
+            let answer = words(&stderr(&output));
+            assert!(
+                answer.contains(&format!("Sleeps with {change}: predicted")),
+                "{answer}"
+            );
+        }
+        // The same programs are refused as without a trace.
+        fs::write(folder.path().join("text"), "no program").unwrap();
+        let refused = run(folder.path(), "trace --try accurate -- ./text");
+        assert!(
+            matches!(refused.status.code(), Some(125 | 126)),
+            "{refused:?}"
+        );
+        assert_eq!(stderr(&refused).lines().count(), 1);
+    }
+
+    #[test]
+    fn a_program_is_a_scenario_that_this_computer_and_others_run() {
+        let folder = tempfile::tempdir().unwrap();
+        if !may_trace(folder.path()) {
+            return;
+        }
+        fs::write(folder.path().join("loop.py"), LOOP).unwrap();
+        let options = "--scenario loop.toml --on windows-11 --on macos --json run.json";
+        let command = format!("trace {options} -- python3 loop.py");
+        let output = run(folder.path(), &command);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let answer = words(&stderr(&output));
+        assert!(answer.contains("The scenario on linux"), "{answer}");
+        let run = schema::read_file(folder.path().join("run.json"));
+        let replayed = run.beside.replayed.unwrap();
+        let thread = &replayed.threads[0];
+        let on: Vec<&str> = thread
+            .simulated
+            .iter()
+            .map(|waits| waits.on.as_str())
+            .collect();
+        assert_eq!(on, [replayed.model.as_str(), "windows-11", "macos"]);
+        // How well it agrees depends on what else runs here; each says something of it.
+        assert!(thread.agrees().is_some(), "{thread:?}");
+        assert!(thread.simulated.iter().all(|waits| waits.per_s > 0.0));
+        printed(&super::run(folder.path(), "simulate loop.toml"));
+        printed(&super::run(
+            folder.path(),
+            "simulate loop.toml --on windows-11",
+        ));
     }
 
     #[test]

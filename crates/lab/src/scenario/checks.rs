@@ -89,10 +89,17 @@ fn check_loop(step: &Step) -> Result<(), Flaw> {
 /// Whether a step takes time each time it runs.
 fn takes_time(step: &Step) -> bool {
     match &step.verb {
-        Verb::Plain(Op::Block { length, .. } | Op::Timeout { length, .. } | Op::Work(length)) => {
-            !length.is_zero()
+        Verb::Sleep {
+            length,
+            drawn: None,
+            ..
         }
-        Verb::Plain(Op::Drawn(lengths, _)) => !lengths.mean().is_zero(),
+        | Verb::Plain(Op::Timeout { length, .. } | Op::Work(length)) => !length.is_zero(),
+        Verb::Sleep {
+            drawn: Some(lengths),
+            ..
+        }
+        | Verb::Plain(Op::Drawn(lengths, _)) => !lengths.mean().is_zero(),
         Verb::Plain(Op::Yield | Op::Exit | Op::Read(Probe::Step(_))) => true,
         Verb::Wait { due, .. } => *due != Due::After(Nanos::ZERO),
         Verb::Await(_) => true,

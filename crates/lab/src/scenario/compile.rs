@@ -6,14 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use punctual_core::strategies::Defaults;
 use punctual_core::{Event, Nanos};
 use punctual_program::Setting;
 use punctual_program::program::{Due, Op, Program, SpawnKind, Subject};
 
 use super::error::{Flaw, line, list};
 use super::expect::Expect;
-use super::file::{Expected, File, Phase, Step, Verb, When};
+use super::file::{Expected, File, Phase, Step, System, Verb, When};
 use super::limits;
 use super::table::Placed;
 
@@ -27,9 +26,13 @@ pub(super) struct Compiled {
 
 /// Puts a file together so that it lasts for `length`: its phases, and the
 /// instants of its steps with them, are stretched or shortened alike.
-/// Strategies have these defaults.
-pub(super) fn compile(file: &File, length: Nanos, defaults: Defaults) -> Result<Compiled, Flaw> {
-    let mut compiler = Compiler::new(file, [total(&file.phases), length], defaults);
+/// Strategies and calls are those of this system.
+pub(super) fn compile<'f>(
+    file: &'f File,
+    length: Nanos,
+    system: System<'f>,
+) -> Result<Compiled, Flaw> {
+    let mut compiler = Compiler::new(file, [total(&file.phases), length], system);
     let mut phases = Vec::new();
     let mut begin = Nanos::ZERO;
     for phase in &file.phases {
@@ -70,7 +73,7 @@ pub(super) fn compile(file: &File, length: Nanos, defaults: Defaults) -> Result<
 /// they are written.
 pub(crate) fn alone(steps: &[Step]) -> Result<Program, Flaw> {
     let file = File::default();
-    let mut compiler = Compiler::new(&file, [limits::LENGTH; 2], Defaults::ELSEWHERE);
+    let mut compiler = Compiler::new(&file, [limits::LENGTH; 2], System::ELSEWHERE);
     compiler.thread(steps)
 }
 
@@ -85,7 +88,7 @@ struct Compiler<'f> {
     file: &'f File,
     written: Nanos,
     length: Nanos,
-    defaults: Defaults,
+    system: System<'f>,
     begins: BTreeMap<&'f str, Nanos>,
     events: BTreeMap<&'f str, Event>,
     known: BTreeSet<&'f str>,
@@ -100,12 +103,12 @@ struct Thread {
 }
 
 impl<'f> Compiler<'f> {
-    fn new(file: &'f File, [written, length]: [Nanos; 2], defaults: Defaults) -> Self {
+    fn new(file: &'f File, [written, length]: [Nanos; 2], system: System<'f>) -> Self {
         Self {
             file,
             written,
             length,
-            defaults,
+            system,
             begins: BTreeMap::new(),
             events: BTreeMap::new(),
             known: BTreeSet::new(),
@@ -187,13 +190,29 @@ impl<'f> Compiler<'f> {
                     ));
                 }
                 let wait = Op::Wait {
-                    with: thread.subject(Subject::Strategy(with.by(self.defaults))),
+                    with: thread.subject(Subject::Strategy(with.on(&self.system))),
                     due: *due,
                     or: or.as_ref().map(|event| self.event(&event.value)),
                 };
                 match drawn {
                     Some(lengths) => Op::Drawn(lengths.clone(), Box::new(wait)),
                     None => wait,
+                }
+            }
+            Verb::Sleep {
+                length,
+                drawn,
+                tolerance,
+                methods,
+            } => {
+                let sleep = Op::Block {
+                    method: methods.on(self.system.has),
+                    length: *length,
+                    tolerance: *tolerance,
+                };
+                match drawn {
+                    Some(lengths) => Op::Drawn(lengths.clone(), Box::new(sleep)),
+                    None => sleep,
                 }
             }
             Verb::Until(when) => Op::Until(self.when(when)?),

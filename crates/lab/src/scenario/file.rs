@@ -3,7 +3,7 @@
 //! Everything that can still turn out to be wrong carries its place.
 
 use punctual_core::strategies::Defaults;
-use punctual_core::{Nanos, StrategySpec};
+use punctual_core::{Method, Nanos, StrategySpec};
 use punctual_program::Lengths;
 use punctual_program::program::{Due, Op, SpawnKind};
 use punctual_program::setting::Requester;
@@ -47,16 +47,51 @@ pub(crate) struct Step {
     pub(super) verb: Verb,
 }
 
+/// OS calls, of which the first is made that the system has.
+#[derive(Clone, Debug)]
+pub(super) struct Methods(pub(super) Vec<Method>);
+
+impl Methods {
+    /// The call on a system that has some; of none of them the last, which the system refuses by name.
+    pub(super) fn on(&self, has: &dyn Fn(Method) -> bool) -> Method {
+        let found = self.0.iter().find(|method| has(**method));
+        found.or(self.0.last()).copied().unwrap_or(Method::Sleep)
+    }
+}
+
 /// A strategy, whose defaults are those of the system it runs on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct With {
     pub(super) on_windows: StrategySpec,
     pub(super) elsewhere: StrategySpec,
+    /// One such call instead of a strategy.
+    pub(super) call: Option<Methods>,
+}
+
+/// The system that a scenario runs on, as far as its program depends on that.
+#[derive(Clone, Copy)]
+pub(super) struct System<'s> {
+    /// Of strategies.
+    pub(super) defaults: Defaults,
+    /// Whether it has an OS call.
+    pub(super) has: &'s dyn Fn(Method) -> bool,
+}
+
+impl System<'static> {
+    /// The one for which a file is written: Linux or macOS, with all calls.
+    pub(super) const ELSEWHERE: Self = Self {
+        defaults: Defaults::ELSEWHERE,
+        has: &|_| true,
+    };
 }
 
 impl With {
-    pub(super) fn by(self, defaults: Defaults) -> StrategySpec {
-        match defaults == Defaults::WINDOWS {
+    pub(super) fn on(&self, system: &System<'_>) -> StrategySpec {
+        if let Some(call) = &self.call {
+            let method = call.on(system.has);
+            return StrategySpec::System { method };
+        }
+        match system.defaults == Defaults::WINDOWS {
             true => self.on_windows,
             false => self.elsewhere,
         }
@@ -75,6 +110,13 @@ pub(super) enum Verb {
         or: Option<Placed<String>>,
     },
     Until(When),
+    Sleep {
+        length: Nanos,
+        /// In place of its length, if it is drawn.
+        drawn: Option<Lengths>,
+        tolerance: Nanos,
+        methods: Methods,
+    },
     Hold {
         interval: Nanos,
         on_battery: Option<Nanos>,

@@ -37,6 +37,9 @@ pub(super) const GAP: Nanos = Nanos::from_us(1);
 /// How many lengths a recorded list has.
 pub(super) const RECORDED: usize = 10_000;
 
+/// How many OS calls a step names.
+pub(super) const METHODS: usize = 16;
+
 /// The highest number of a CPU.
 pub(super) const CPU: u64 = 1_023;
 

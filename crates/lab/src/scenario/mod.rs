@@ -55,13 +55,12 @@ pub use run::{LIMITS, Ran, check, run, run_on, simulate};
 pub use seen::COMPUTER;
 
 use punctual_core::Nanos;
-use punctual_core::strategies::Defaults;
 use punctual_program::Program;
 use punctual_sim::Model;
 
 use error::Flaw;
 use explain::machine_facts;
-use file::File;
+use file::{File, System};
 
 /// A scenario that can be run.
 #[derive(Clone, Debug)]
@@ -116,7 +115,7 @@ impl Scenario {
             let file = read::file(&root, models)?;
             checks::check(&file)?;
             let compiled =
-                compile::compile(&file, compile::total(&file.phases), Defaults::ELSEWHERE)?;
+                compile::compile(&file, compile::total(&file.phases), System::ELSEWHERE)?;
             Ok(Self {
                 name: name.to_owned(),
                 title: file.title.clone(),
@@ -138,10 +137,14 @@ impl Scenario {
         compile::total(&self.phases)
     }
 
-    /// The experiment where strategies have these defaults; [`program`](Self::program) has those
-    /// of Linux and macOS.
-    pub fn program_by(&self, defaults: Defaults) -> Program {
-        let compiled = compile::compile(&self.file, self.length(), defaults);
+    /// The experiment on a model, with its OS calls and its defaults of strategies; [`program`](Self::program) has those
+    /// of Linux and macOS, and of several calls the first.
+    pub fn program_on(&self, model: &Model) -> Program {
+        let system = System {
+            defaults: model.strategy_defaults(),
+            has: &|method| model.resolve(method).is_some(),
+        };
+        let compiled = compile::compile(&self.file, self.length(), system);
         // It has been put together before, and nothing in it depends on these.
         compiled.map_or_else(|_| self.program.clone(), |compiled| compiled.program)
     }
@@ -161,7 +164,7 @@ impl Scenario {
                 limits::LENGTH
             ));
         }
-        let compiled = compile::compile(&self.file, length, Defaults::ELSEWHERE)
+        let compiled = compile::compile(&self.file, length, System::ELSEWHERE)
             .map_err(|flaw| Error::new(&self.name, "", flaw).to_string())?;
         if let Some(phase) = compiled.phases.iter().find(|phase| phase.length.is_zero()) {
             return Err(format!(

@@ -43,7 +43,7 @@ pub struct Ran {
 pub fn check(scenario: &Scenario, model: &Model) -> Result<(), String> {
     let machine = SimMachine::new(model.clone(), 0);
     machine
-        .check(&scenario.program_by(model.strategy_defaults()))
+        .check(&scenario.program_on(model))
         .map_err(|why| format!("{}: {why}", scenario.name))
 }
 
@@ -63,7 +63,7 @@ fn run_watched(
 ) -> Result<Ran, String> {
     check(scenario, model)?;
     let mut machine = machine(model, seed);
-    let program = scenario.program_by(model.strategy_defaults());
+    let program = scenario.program_on(model);
     let ran = machine.run_watched(&program, traced, watch);
     let (observations, trace) = ran.map_err(|why| on_model(scenario, model, &why))?;
     let seen = Seen::of(scenario, &observations);

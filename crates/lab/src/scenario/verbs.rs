@@ -9,7 +9,7 @@ use punctual_program::program::{Due, LoopClock, Op, SpawnKind};
 use punctual_program::setting::{Policy, Power, Priority, Requester, Reservation, Throttling};
 
 use super::error::{Flaw, list, short};
-use super::file::{Step, Verb, When, With};
+use super::file::{Methods, Step, Verb, When, With};
 use super::limits;
 use super::table::{Field, Table};
 
@@ -146,7 +146,12 @@ impl Steps {
             },
             "sleep" => {
                 let (length, drawn) = self.length(&field)?;
-                Verb::Plain(with_length(drawn, sleep(table, length)?))
+                Verb::Sleep {
+                    length,
+                    drawn,
+                    tolerance: table.get("tolerance", Field::length)?.unwrap_or_default(),
+                    methods: methods(table)?,
+                }
             }
             "timeout" => Verb::Plain(Op::Timeout {
                 clock: table
@@ -252,8 +257,31 @@ fn no_verb(table: &Table<'_>) -> Flaw {
 }
 
 fn method(table: &Table<'_>) -> Result<Method, Flaw> {
-    let read = |field: &Field<'_>| field.word()?.parse().map_err(|why: String| field.flaw(why));
-    Ok(table.get("method", read)?.unwrap_or(Method::Sleep))
+    Ok(table.get("method", one_method)?.unwrap_or(Method::Sleep))
+}
+
+fn one_method(field: &Field<'_>) -> Result<Method, Flaw> {
+    field.word()?.parse().map_err(|why: String| field.flaw(why))
+}
+
+/// One call, or a list.
+fn methods(table: &Table<'_>) -> Result<Methods, Flaw> {
+    let read = |field: &Field<'_>| {
+        if field.is_word() {
+            return Ok(vec![one_method(field)?]);
+        }
+        let all: Result<Vec<_>, _> = field.list()?.iter().map(one_method).collect();
+        match all? {
+            all if (1..=limits::METHODS).contains(&all.len()) => Ok(all),
+            all => Err(field.flaw(format!(
+                "`method` names {} calls; it can name from 1 to {}",
+                all.len(),
+                limits::METHODS
+            ))),
+        }
+    };
+    let all = table.get("method", read)?;
+    Ok(Methods(all.unwrap_or_else(|| vec![Method::Sleep])))
 }
 
 /// One call until the next cycle: a periodic timer.
@@ -262,7 +290,7 @@ fn sleep_cycle(table: &Table<'_>) -> Result<Verb, Flaw> {
         return Err(tolerance.flaw("`tolerance` is of a length, not of a cycle; leave it out"));
     }
     let system = StrategySpec::System {
-        method: method(table)?,
+        method: Method::Sleep,
     };
     Ok(Verb::Wait {
         due: Due::NextCycle,
@@ -270,16 +298,9 @@ fn sleep_cycle(table: &Table<'_>) -> Result<Verb, Flaw> {
         with: With {
             on_windows: system,
             elsewhere: system,
+            call: Some(methods(table)?),
         },
         or: None,
-    })
-}
-
-fn sleep(table: &Table<'_>, length: Nanos) -> Result<Op, Flaw> {
-    Ok(Op::Block {
-        method: method(table)?,
-        length,
-        tolerance: table.get("tolerance", Field::length)?.unwrap_or_default(),
     })
 }
 
@@ -302,6 +323,7 @@ impl Steps {
         let with = With {
             on_windows: with(Defaults::WINDOWS)?,
             elsewhere: with(Defaults::ELSEWHERE)?,
+            call: None,
         };
         let or = table.get("or", Field::name)?;
         Ok(Verb::Wait {

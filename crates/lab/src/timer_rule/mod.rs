@@ -99,6 +99,33 @@ impl Rule {
 /// Slack decides, and real-time policies have none. The nice value affects `poll` only. Scheduling
 /// depends on the kernel's version, its mode of preemption, the slice, the quota, and autogroups.
 fn linux(situation: &Situation) -> Result<Rule, NoRule> {
+    linux_with(situation, &bare(situation))
+}
+
+/// Linux as it is here, for threads with this timer slack, whose wake-ups take so long.
+///
+/// # Errors
+/// Says why no rule is known.
+pub fn linux_here(slack: Nanos, wake: Nanos) -> Result<Model, NoRule> {
+    let mut situation = situation::of_host();
+    situation.host.slack = Some(slack);
+    linux_with(&situation, &waking(wake)).map(|rule| rule.model)
+}
+
+/// Any Linux, for threads with this timer slack, whose wake-ups take so long.
+///
+/// # Errors
+/// They are too long for a model.
+pub fn linux_elsewhere(slack: Nanos, wake: Nanos) -> Result<Model, String> {
+    let slack = slack.max(Nanos::new(1)).exact();
+    Model::parse(&format!("linux,slack={slack},{}", waking(wake)))
+}
+
+fn waking(wake: Nanos) -> String {
+    format!("wake={},nap=0ns", wake.exact())
+}
+
+fn linux_with(situation: &Situation, costs: &str) -> Result<Rule, NoRule> {
     if let Some(name) = situation.foreign_scheduler() {
         return Err(NoRule::Scheduler(name));
     }
@@ -108,7 +135,7 @@ fn linux(situation: &Situation) -> Result<Rule, NoRule> {
         "{},slack={},{}",
         linux_of(host.kernel.as_deref()),
         slack.max(Nanos::new(1)).exact(),
-        bare(situation)
+        costs
     );
     if let Some(hz @ (100 | 250 | 300 | 1_000)) = situation.host.tick_hz {
         text += &format!(",hz={hz}");

@@ -79,8 +79,9 @@ fn table(m: &Measurement) -> (&'static str, Option<Deadlines>) {
 
 /// The answer of the first experiment that knows what a run was for.
 pub(crate) fn answer(run: &Run) -> Option<Verdict> {
-    let answers: [Answer; 11] = [
+    let answers: [Answer; 12] = [
         emulated::answer,
+        crate::verdict::tried::verdict,
         crate::verdict::trace::verdict,
         identity::answer,
         doctor::answer,

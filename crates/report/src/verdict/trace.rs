@@ -1,8 +1,6 @@
 //! Why the waits of other programs end late, as the events of the kernel show it.
 
-use punctual_record::{
-    Behind, LateCause, LateParts, LateShare, Run, TraceFacts, Traced, TracedTimeout,
-};
+use punctual_record::{Behind, LateCause, LateShare, Run, TraceFacts, Traced, TracedTimeout};
 
 use super::Verdict;
 use crate::select::{self, Row};
@@ -38,7 +36,7 @@ pub(crate) fn verdict(run: &Run) -> Option<Verdict> {
         sentences.push(of_thread(*first, facts));
         sentences.extend(parts(*first, facts));
         sentences.extend(latest(*first));
-        sentences.extend(help(*first, facts));
+        sentences.extend(help(*first, facts, &run.command));
         sentences.extend(adds_up(*first, facts));
         sentences.extend(longer_than_asked(*first));
         sentences.extend(whole_milliseconds(*first));
@@ -56,6 +54,7 @@ pub(crate) fn verdict(run: &Run) -> Option<Verdict> {
         });
     }
     sentences.extend(hidden(&timed, facts));
+    sentences.extend(super::replayed::sentences(run));
     sentences.extend(lost(facts));
     sentences.extend(not_seen(facts));
     let next = "Next: --full has each thread, call and length, and who wakes up how often.";
@@ -182,10 +181,8 @@ fn named(behind: &Behind) -> String {
 }
 
 /// The remedy that would help most; none if waits are as late as usual and their slack is short.
-fn help(row: Row<'_, Traced>, facts: &TraceFacts) -> Option<String> {
+fn help(row: Row<'_, Traced>, facts: &TraceFacts, command: &str) -> Option<String> {
     let of = row.of;
-    let middle = &of.middle;
-    let by_slack = middle.parts_ns.slack;
     Some(match of.cause {
         Some(LateCause::Busy) if facts.has_bounds && of.all.behind.is_empty() => {
             "It waited in the run queue of a CPU, which was busy or slow to wake up: another CPU or a higher priority would help most.".to_owned()
@@ -227,21 +224,49 @@ fn help(row: Row<'_, Traced>, facts: &TraceFacts) -> Option<String> {
         Some(LateCause::Blocked) => {
             "After its timer the call waited for something else, as for a lock or memory.".to_owned()
         }
-        Some(LateCause::Slack) | None if middle.n > 0 && slack_matters(&middle.parts_ns, middle.n) => {
-            let left = (middle.parts_ns.sum() - by_slack) / middle.n;
-            let about = if facts.has_bounds { "at least" } else { "about" };
+        Some(LateCause::Slack) | None => {
+            let left = late_with_less_slack(row)?;
+            let (about, tries) = match facts.has_bounds {
+                // The library sees how much slack there is, and not how much of it was used.
+                true => ("at least", format!("punctual exec --slack 1ns -- {}", program(command))),
+                false => ("about", with_less_slack(command)),
+            };
             format!(
-                "Less timer slack would help most: {about} {} late. Try it: punctual exec --slack 1ns -- COMMAND",
-                units::duration(left)
+                "Less timer slack would help most: {about} {} late. Try it: {tries}",
+                units::duration(left),
             )
         }
-        Some(LateCause::Slack) | None => return None,
     })
 }
 
-/// Whether less slack would save 20 us and three tenths of the usual lateness.
-fn slack_matters(parts: &LateParts, n: u64) -> bool {
-    parts.slack >= n * 20_000 && parts.slack * 10 >= parts.sum() * 3
+/// The command that tries less slack with the program of this one.
+fn with_less_slack(command: &str) -> String {
+    let options = command
+        .split_once(" -- ")
+        .map_or("", |(options, _)| options);
+    let mut words = options.split(' ').skip_while(|word| *word != "--for");
+    let length = match (words.next(), words.next()) {
+        (Some(_), Some(length)) => format!(" --for {length}"),
+        _ => String::new(),
+    };
+    format!(
+        "punctual trace --try slack=1ns{length} -- {}",
+        program(command)
+    )
+}
+
+/// The program of a command, with its arguments.
+fn program(command: &str) -> &str {
+    command
+        .split_once(" -- ")
+        .map_or("COMMAND", |(_, program)| program)
+}
+
+/// The median lateness with less slack, if that would save 20 us and three tenths of it.
+fn late_with_less_slack(row: Row<'_, Traced>) -> Option<i64> {
+    let (now, then) = row.late_ns.p50.zip(row.of.late_ns_p50_with_slack)?;
+    let saves = now - then;
+    (saves >= 20_000 && saves * 10 >= now * 3).then_some(then)
 }
 
 /// Sleeps that begin when the work before them ends.
@@ -345,7 +370,7 @@ fn not_seen(facts: &TraceFacts) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_record::{Experiment, Late, Measurement, TracedLengths};
+    use punctual_record::{Experiment, Late, LateParts, Measurement, TracedLengths};
 
     fn facts() -> TraceFacts {
         TraceFacts {
@@ -384,6 +409,7 @@ mod tests {
                 max: 5_000_000,
             }),
             late_total_ns: all.parts_ns.sum(),
+            late_ns_p50_with_slack: Some((each.sum() - each.slack) as i64),
             per_s: 100.0,
             all,
             middle: times(each, 200),
@@ -436,9 +462,33 @@ mod tests {
             text.contains("Less timer slack would help most: about 12.0 us late."),
             "{text}"
         );
+        assert!(
+            text.contains("Try it: punctual trace --try slack=1ns -- COMMAND"),
+            "{text}"
+        );
         let short = LateParts { slack: 1, ..USUAL };
         let text = said(waits(short, short), &facts());
         assert!(!text.contains("would help"), "{text}");
+    }
+
+    #[test]
+    fn the_advice_has_the_program_and_its_length() {
+        for (command, says) in [
+            (
+                "punctual trace -- ./render --fast",
+                "punctual trace --try slack=1ns -- ./render --fast",
+            ),
+            (
+                "punctual trace --json run.json --for 20s -- ./render -- a",
+                "punctual trace --try slack=1ns --for 20s -- ./render -- a",
+            ),
+            (
+                "punctual trace --pid 7 --for 2s",
+                "punctual trace --try slack=1ns -- COMMAND",
+            ),
+        ] {
+            assert_eq!(with_less_slack(command), says);
+        }
     }
 
     #[test]

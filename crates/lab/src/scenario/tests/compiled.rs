@@ -7,6 +7,8 @@ use punctual_program::setting::{
     Policy, Power, Priority, Requester, Reservation, Setting, Throttling,
 };
 
+use punctual_sim::Model;
+
 use super::read;
 use crate::scenario::{Expect, Figure, Phase, Scenario, Series, Stat, Target};
 
@@ -357,4 +359,38 @@ fn every_verb_is_its_operation() {
         panic!("{:?}", scenario.program.ops);
     };
     assert_eq!(program.ops, steps.map(|(_, op)| op));
+}
+
+#[test]
+fn of_several_calls_the_first_is_made_that_the_model_has() {
+    let text = "title = \"t\"\non = [\"linux\"]\nphase = [{ name = \"p\", for = \"1s\" }]\n\
+         process = [{ name = \"P\", do = [{ pace = \"9ms\" }, { loop = [\
+         { sleep = \"5ms\", method = [\"epoll_wait\", \"WaitForMultipleObjects\", \"sleep\"] }, \
+         { sleep = \"cycle\", method = [\"timerfd\", \"sleep\"] }] }] }]";
+    let scenario = read("calls", text).unwrap();
+    let calls = |program: &Program| {
+        let [Op::Spawn { program, .. }, ..] = &program.ops[..] else {
+            panic!("{program:?}");
+        };
+        let [_, Op::Loop { body, .. }] = &program.ops[..] else {
+            panic!("{program:?}");
+        };
+        let [Op::Block { method, .. }, _] = body[..] else {
+            panic!("{body:?}");
+        };
+        (method, program.subjects[0].spec())
+    };
+    let system = |method| Some(StrategySpec::System { method });
+    let on = |model: &str| calls(&scenario.program_on(&Model::parse(model).unwrap()));
+    let linux = (Method::Epoll, system(Method::Timerfd));
+    assert_eq!(calls(&scenario.program), linux);
+    assert_eq!(on("linux"), linux);
+    assert_eq!(
+        on("windows-11"),
+        (Method::WaitForMultipleObjects, system(Method::Sleep))
+    );
+    assert_eq!(on("macos"), (Method::Sleep, system(Method::Sleep)));
+    let none = text.replace("[\"timerfd\", \"sleep\"]", "[]");
+    let why = read("calls", &none).unwrap_err().to_string();
+    assert!(why.contains("from 1 to"), "{why}");
 }
