@@ -10,8 +10,8 @@ const RECORD: &str = "perf record -k CLOCK_MONOTONIC -a -e \
     'syscalls:sys_enter_clock_nanosleep,syscalls:sys_exit_clock_nanosleep,timer:*,sched:sched_switch,sched:sched_waking,\
     sched:sched_wakeup,sched:sched_migrate_task'";
 
-/// The clock of the file is taken for that of the timers if it is ahead of it by no more than this, in nanoseconds: an
-/// interrupt reads the clock before its event is written.
+/// The clock of the file is taken for that of the timers if it is ahead by no more than this, in nanoseconds. An interrupt
+/// reads the clock before its event is written.
 const SAME_CLOCK: i64 = 20_000;
 
 /// Ticks of the timer wheel a second that Linux can have (kernel/Kconfig.hz, and 1024 of Alpha).
@@ -29,7 +29,7 @@ pub(crate) fn events(text: &str) -> Option<Result<Events, String>> {
     text.lines().take(200).any(is_one).then(|| of(text))
 }
 
-/// What the lines tell beside their events.
+/// The facts that the lines tell beside their events.
 #[derive(Default)]
 struct Seen {
     /// How far the clock of the file is ahead of that of the timers, at least.

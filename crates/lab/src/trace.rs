@@ -1,6 +1,5 @@
-//! The events of a simulation, for a trace viewer: one process for the CPUs with a track for
-//! each, one for the phases, and the processes of the scenario with a track
-//! for each thread.
+//! The events of a simulation, for a trace viewer. One process has a track for each CPU and one has the phases. The
+//! processes of the scenario have a track for each thread.
 
 use std::collections::BTreeSet;
 

@@ -44,7 +44,7 @@ pub struct Replayed {
     pub late_ns_p99: Option<i64>,
 }
 
-/// What the file says of itself.
+/// The head of the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Head<'t> {
     /// The command that traced.

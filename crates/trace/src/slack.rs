@@ -39,8 +39,8 @@ impl Slack {
     }
 }
 
-/// The slack of waits for events that does not depend on the thread: a thousandth of their length, of
-/// a thread with a positive nice value five of them (`select_estimate_accuracy`, fs/select.c).
+/// The slack of waits for events that does not depend on the thread: a thousandth of their length. A thread with a
+/// positive nice value has five of them (`select_estimate_accuracy`, fs/select.c).
 fn least_slack(wait: &Wait, in_force: u64) -> u64 {
     const MOST: u64 = 100_000_000;
     /// The kernel computes it a moment after the call. It is therefore no whole number of microseconds, as slacks that are set.

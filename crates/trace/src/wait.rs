@@ -38,7 +38,7 @@ pub(crate) struct Timer {
     pub(crate) in_wheel: bool,
 }
 
-/// What is known of a wait whose timer the source does not see.
+/// A wait whose timer the source does not see, as far as it is known.
 #[derive(Clone, Copy, Debug, Default)]
 struct Unseen {
     /// How late the kernel may let the timer be.

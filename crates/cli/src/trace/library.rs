@@ -1,7 +1,7 @@
 //! Events of a library in the program, which needs no privilege.
 //!
 //! The library logs each timed wait as it begins and as it returns. The kernel lets this process see when threads of the
-//! program lose and get a CPU. What a thread waits for is not seen.
+//! program lose and get a CPU. The reason of a wait is not seen.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -28,7 +28,7 @@ const LATEST: u64 = 10_000_000;
 /// A record that is not there after so many readings will not come: its process was killed.
 const PATIENCE: u32 = 20;
 
-/// So many processes are looked at, whether they are stopped.
+/// The number of processes that are looked at, whether they are stopped.
 const MOST_PROCESSES: usize = 256;
 
 /// The number of threads whose names and calls are kept.

@@ -271,8 +271,8 @@ pub(crate) struct TraceArgs {
     /// Write the waits for a trace viewer (ui.perfetto.dev): each call, how late it was, and the threads on each CPU
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Run the program three times with a change and three times without it, in turns, and say how late its waits are then:
-    /// slack=LENGTH, accurate (as exec --accurate), emulate=MODEL (as emulate MODEL)
+    /// Run the program with a change and without it, three times each in turns, and compare: slack=LENGTH, accurate (exec
+    /// --accurate), emulate=MODEL
     #[arg(long = "try", value_name = "CHANGE", requires = "command", conflicts_with_all = ["pid", "all", "from"])]
     attempt: Option<Attempt>,
 

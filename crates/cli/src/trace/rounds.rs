@@ -271,8 +271,8 @@ fn over(
     Interval::of(&values.collect::<Vec<_>>())
 }
 
-/// The median lateness that the engine predicts for a class. The kernel does not see the classes, as semaphores and
-/// condition variables are futexes to it: there is no prediction where it counts other waits than the library.
+/// The median lateness that the engine predicts for a class. The kernel does not see the classes: semaphores and condition
+/// variables are futexes to it. There is no prediction where it counts other waits than the library.
 fn predicted(plain: &[Round], before: &[Seen], class: Class) -> Option<Interval> {
     let values = plain.iter().zip(before).map(|(round, seen)| {
         let mut all = Pooled::default();
@@ -301,12 +301,11 @@ fn predicted(plain: &[Round], before: &[Seen], class: Class) -> Option<Interval>
     Interval::of(&values.collect::<Option<Vec<_>>>()?)
 }
 
-/// The median lateness of waits that nap for less and spin the rest, of which there is one in so many nanoseconds and whose
+/// The median lateness of waits that nap for less and spin the rest. There is one in so many nanoseconds, and their
 /// lateness without slack has these percentiles.
 ///
-/// They spin for as long as costs least on average, where lateness weighs ten times as much as CPU time: up to
-/// the lateness that one wait in eleven exceeds (the critical ratio of the newsvendor problem). The limit of a process may
-/// allow less.
+/// Lateness weighs ten times as much as CPU time. The least cost is then to spin up to the lateness that one wait in eleven
+/// exceeds (the critical ratio of the newsvendor problem). The limit of a process may allow less.
 fn spun(late_ns: impl Fn(u64) -> Option<i64>, each_ns: u64) -> Option<f64> {
     const EXCEEDED_BY_ONE_IN_ELEVEN: u64 = 909;
     /// Guessed: the time that the call itself and its return take.

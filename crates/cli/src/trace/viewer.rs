@@ -1,5 +1,5 @@
-//! The waits of a trace for a trace viewer, such as Perfetto: a track for each thread with its calls and how late each was,
-//! and one for each CPU with the threads that it ran.
+//! The waits of a trace for a trace viewer, such as Perfetto. A thread has a track with its calls and how late each was,
+//! and a CPU has one with the threads that it ran.
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -190,7 +190,7 @@ fn names_of_threads_cannot_act_on_a_terminal() {
     }
 }
 
-/// The slack of this recording is 2 ms. What is simulated is exact: the same bytes on any system.
+/// The slack of this recording is 2 ms. A simulation is exact: the same bytes on any system.
 #[test]
 fn recorded_events_are_a_scenario_that_other_systems_run() {
     let folder = tempfile::tempdir().unwrap();

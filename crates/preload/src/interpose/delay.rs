@@ -10,7 +10,9 @@ use std::ptr::null;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// So many threads have one.
+use super::real;
+
+/// The number of threads that have one, at most.
 const MOST: u32 = 256;
 
 /// The lowest number of the descriptors, where the limit of the process is far above it.
@@ -41,10 +43,14 @@ pub(super) fn prepare() {
         rlim_max: 0,
     };
     let mut key = 0;
+    let (Some(create), Some(_)) = (real::pthread_key_create(), real::pthread_setspecific()) else {
+        // Before glibc 2.34 programs without threads lack them.
+        return;
+    };
     // SAFETY: both write to places of this function; the destructor lives as long as the process.
     let is_done = unsafe {
         libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0
-            && libc::pthread_key_create(&raw mut key, Some(close)) == 0
+            && create(&raw mut key, Some(close)) == 0
     };
     let room = u64::from(MOST) + 16;
     // Values of later keys are in memory that the allocator gives.
@@ -109,7 +115,9 @@ fn open((lowest, key): &(libc::c_int, libc::pthread_key_t)) -> Option<libc::c_in
             OPEN.fetch_sub(1, Ordering::Relaxed);
             return None;
         }
-        libc::pthread_setspecific(*key, null::<u8>().wrapping_add(file as usize + 1).cast());
+        if let Some(set) = real::pthread_setspecific() {
+            set(*key, null::<u8>().wrapping_add(file as usize + 1).cast());
+        }
         Some(file as libc::c_int)
     }
 }

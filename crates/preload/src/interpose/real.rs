@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use libc::{
     c_char, c_int, c_long, c_uint, c_void, clockid_t, epoll_event, fd_set, itimerspec, msghdr,
     nfds_t, pid_t, pollfd, posix_spawn_file_actions_t, posix_spawnattr_t, pthread_cond_t,
-    pthread_mutex_t, sem_t, siginfo_t, sigset_t, sockaddr, socklen_t, ssize_t, timespec, timeval,
-    useconds_t,
+    pthread_key_t, pthread_mutex_t, sem_t, siginfo_t, sigset_t, sockaddr, socklen_t, ssize_t,
+    timespec, timeval, useconds_t,
 };
 
 // The oldest versions, so that this library loads where libc is older than on the computer that built it.
@@ -69,7 +69,12 @@ macro_rules! real {
     };
 }
 
+/// The function that is called as a thread ends, with its value of a key.
+type AtEnd = unsafe extern "C" fn(*mut c_void);
+
 real! {
+    pthread_key_create: fn(*mut pthread_key_t, Option<AtEnd>) -> c_int;
+    pthread_setspecific: fn(pthread_key_t, *const c_void) -> c_int;
     nanosleep: fn(*const timespec, *mut timespec) -> c_int;
     clock_nanosleep: fn(clockid_t, c_int, *const timespec, *mut timespec) -> c_int;
     thrd_sleep: fn(*const timespec, *mut timespec) -> c_int;

@@ -26,8 +26,8 @@ pub fn jiffy(hz: u64) -> Time {
     wheel::Wheel::new(hz).jiffy()
 }
 
-/// The slack that the kernel gives a `poll`, `select` or `epoll_wait` for its length, if that is more than the slack of
-/// the thread: a thousandth, or five times as much with a nice value above 0. In nanoseconds.
+/// The slack that the kernel gives a `poll`, `select` or `epoll_wait` for its length, in nanoseconds. It is a thousandth, or
+/// five times as much with a nice value above 0. It counts if it is more than the slack of the thread.
 pub const fn poll_slack_ns(length_ns: u64, is_nice: bool) -> u64 {
     task::poll_estimate(length_ns, is_nice)
 }
