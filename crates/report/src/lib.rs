@@ -54,6 +54,7 @@ pub mod units;
 pub mod verdict;
 mod warnings;
 
+pub use experiments::trace::part_names;
 #[cfg(not(target_family = "wasm"))]
 pub use figures::{Figure, comparison_figures, sweep_figures};
 pub use histogram::{histogram, histogram_of};
@@ -61,7 +62,7 @@ pub use histogram::{histogram, histogram_of};
 pub use page::Page;
 pub use prose::within_columns;
 pub use sweep::{sweep_cells, sweep_verdict};
-pub use tables::{comparison, comparison_sections, part_names, table};
+pub use tables::{comparison, comparison_sections, table};
 #[cfg(not(target_family = "wasm"))]
 pub use text::figures;
 pub use text::{Report, explained, tables_named, text, verdict};

@@ -113,9 +113,8 @@ impl Report for Measurement {
         }
         let mut sections = Vec::from_iter(experiments::emulated::section(run));
         sections.extend(experiments::tables(run));
-        sections.extend(verdict::tried::section(run));
-        sections.extend(verdict::replayed::section(run));
-        sections.extend(run.beside.traced.iter().flat_map(tables::trace::facts));
+        sections.extend(experiments::trace::sections(run));
+        sections.extend(run.beside.traced.iter().flat_map(experiments::trace::facts));
         if run.results.is_empty() {
             sections.push(NO_RESULTS.to_owned().into());
         }

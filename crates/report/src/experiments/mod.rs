@@ -18,6 +18,7 @@ mod robustness;
 pub(crate) mod scenario;
 mod sleep;
 mod timers;
+pub(crate) mod trace;
 pub(crate) mod watch;
 mod yields;
 
@@ -59,7 +60,7 @@ pub(crate) fn tables(run: &Run) -> Vec<Section> {
             }
             Experiment::Watch(_) => watch::tables(&rows(group)),
             Experiment::Log(_) => log::tables(&rows(group)),
-            Experiment::Trace(_) => crate::tables::trace::trace(&rows(group)),
+            Experiment::Trace(_) => trace::tables(&rows(group)),
             // The diagnosis has told of it.
             Experiment::Doctor(_) => vec![],
         });
@@ -81,8 +82,8 @@ fn table(m: &Measurement) -> (&'static str, Option<Deadlines>) {
 pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let answers: [Answer; 12] = [
         emulated::answer,
-        crate::verdict::tried::verdict,
-        crate::verdict::trace::verdict,
+        trace::answer_of_tried,
+        trace::answer,
         identity::answer,
         doctor::answer,
         pace::answer,
@@ -148,7 +149,7 @@ pub(crate) fn figures(run: &Run) -> Vec<Figure> {
     figures.extend(identity::figure::figures(run));
     figures.extend(scenario::figure::sleeps(run));
     figures.extend(scenario::figure::idle(run));
-    figures.extend(crate::figures::trace::trace(run));
+    figures.extend(trace::figure::figures(run));
     figures
 }
 

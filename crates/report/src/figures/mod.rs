@@ -16,7 +16,6 @@ pub mod rows;
 pub mod style;
 pub mod svg;
 mod sweep;
-pub(crate) mod trace;
 
 use punctual_record::Run;
 

@@ -10,7 +10,6 @@ pub(crate) mod cost;
 mod layout;
 mod learned;
 pub mod table;
-pub(crate) mod trace;
 
 pub use cells::{Cells, Section};
 pub use comparison::{Compared, Shows, comparison, comparison_sections, param_in_words};
@@ -18,7 +17,6 @@ pub(crate) use comparison::{common, label_of, published_in_words, published_labe
 pub use cost::interval_in_words;
 pub(crate) use cost::ratio_within;
 pub(crate) use learned::learned;
-pub use trace::part_names;
 
 use crate::prose;
 use table::Table;

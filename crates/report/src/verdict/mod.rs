@@ -5,9 +5,6 @@
 //! interval of every other one's cost over it lies above 1.
 
 mod compare;
-pub(crate) mod replayed;
-pub(crate) mod trace;
-pub(crate) mod tried;
 
 pub use compare::comparison_verdict;
 

@@ -2,11 +2,11 @@
 
 use punctual_record::{LateParts, TraceFacts, Traced, WakeUps};
 
-use super::Section;
-use super::table::{Cell, Table, Why};
+use super::{kind, length};
 use crate::select::Row;
+use crate::tables::Section;
+use crate::tables::table::{Cell, Table, Why};
 use crate::units;
-use crate::verdict::trace::{kind, length};
 
 /// A part of a lateness, as tables and sentences call it.
 pub(crate) struct Part {
@@ -101,7 +101,7 @@ pub(crate) fn table<'r>(title: &str, rows: &'r [Row<'r, Traced>]) -> Table<'r, R
 
 /// All tables of a trace. Of thousands of threads, calls and lengths those that were late for the longest time in all are
 /// shown; the Run has the others.
-pub(crate) fn trace(rows: &[Row<'_, Traced>]) -> Vec<Section> {
+pub(crate) fn tables(rows: &[Row<'_, Traced>]) -> Vec<Section> {
     const MOST: usize = 200;
     let more = rows.len().saturating_sub(MOST);
     let rows = &rows[..rows.len().min(MOST)];

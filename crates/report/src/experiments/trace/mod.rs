@@ -1,11 +1,22 @@
 //! Why the waits of other programs end late, as the events of the kernel show it.
 
+#[cfg(not(target_family = "wasm"))]
+pub(crate) mod figure;
+mod replayed;
+mod tables;
+mod tried;
+
+pub use tables::part_names;
+pub(crate) use tables::{facts, tables};
+pub(crate) use tried::answer as answer_of_tried;
+
 use punctual_record::{Behind, LateCause, LateShare, Run, TraceFacts, Traced, TracedTimeout};
 
-use super::Verdict;
 use crate::select::{self, Row};
-use crate::tables::trace::{PARTS, table};
+use crate::tables::Section;
+use crate::verdict::Verdict;
 use crate::{prose, units};
+use tables::{PARTS, table};
 
 /// Waits are told of in sentences for so many threads.
 const THREADS: usize = 2;
@@ -16,7 +27,7 @@ const ROWS: usize = 20;
 /// Fewer waits are no rhythm, and have no percentiles that say much.
 const FEW: u64 = 20;
 
-pub(crate) fn verdict(run: &Run) -> Option<Verdict> {
+pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let facts = run.beside.traced.as_ref()?;
     let rows = select::of_run::<Traced>(run);
     let timed: Vec<_> = rows
@@ -54,7 +65,7 @@ pub(crate) fn verdict(run: &Run) -> Option<Verdict> {
         });
     }
     sentences.extend(hidden(&timed, facts));
-    sentences.extend(super::replayed::sentences(run));
+    sentences.extend(replayed::sentences(run));
     sentences.extend(lost(facts));
     sentences.extend(not_seen(facts));
     let next = "Next: --full has each thread, call and length, and who wakes up how often.";
@@ -62,6 +73,13 @@ pub(crate) fn verdict(run: &Run) -> Option<Verdict> {
         table("", &timed[..timed.len().min(ROWS)]),
         "From slack on: parts of the lateness, means of the waits about the median.",
     ))
+}
+
+/// The sections of what was tried and replayed.
+pub(crate) fn sections(run: &Run) -> impl Iterator<Item = Section> {
+    tried::section(run)
+        .into_iter()
+        .chain(replayed::section(run))
 }
 
 /// The length of a class of waits, in words.
@@ -450,7 +468,7 @@ mod tests {
         of.cause = of.find_cause(facts);
         let mut run = Run::of([row_of(of)]);
         run.beside.traced = Some(facts.clone());
-        verdict(&run).unwrap().sentences.join(" ")
+        answer(&run).unwrap().sentences.join(" ")
     }
 
     #[test]

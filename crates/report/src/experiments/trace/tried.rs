@@ -2,10 +2,10 @@
 
 use punctual_record::{Interval, Run, Tried, TriedRound, TriedWaits};
 
-use super::Verdict;
 use crate::tables::Section;
 use crate::tables::table::{Cell, Table, Why};
 use crate::units;
+use crate::verdict::Verdict;
 
 /// Waits that have a sentence each.
 const TOLD: usize = 2;
@@ -13,7 +13,7 @@ const TOLD: usize = 2;
 /// More rows of a table have no room on a screen.
 const ROWS: usize = 20;
 
-pub(crate) fn verdict(run: &Run) -> Option<Verdict> {
+pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let tried = run.beside.tried.as_ref()?;
     let compared: Vec<&TriedWaits> = (tried.waits.iter())
         .filter(|waits| waits.late_ns_p50().is_some())
@@ -130,7 +130,7 @@ mod tests {
         };
         let mut run: Run = Run::of([]);
         run.beside.tried = Some(tried);
-        let verdict = verdict(&run).unwrap();
+        let verdict = answer(&run).unwrap();
         let caption = verdict.overview.unwrap().caption;
         format!("{} {caption}", verdict.sentences.join(" "))
     }
@@ -173,7 +173,7 @@ mod tests {
             }],
             ..Tried::default()
         });
-        let text = verdict(&run).unwrap().sentences.join(" ");
+        let text = answer(&run).unwrap().sentences.join(" ");
         assert!(text.contains("longer rounds"), "{text}");
     }
 }

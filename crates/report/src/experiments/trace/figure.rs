@@ -4,15 +4,15 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 use punctual_record::{LateShare, Run, Traced};
 
-use super::axis::Axis;
-use super::chart::{Canvas, LegendAbove, Pixel, Sheet, TOP, text_width, write};
-use super::rows::{Mark, RowChart, Rows};
-use super::style::Look;
-use super::{Figure, figure, svg};
+use super::length;
+use super::tables::PARTS;
+use crate::figures::axis::Axis;
+use crate::figures::chart::{Canvas, Drawn, LegendAbove, Pixel, Sheet, TOP, text_width, write};
+use crate::figures::rows::{Mark, RowChart, Rows};
+use crate::figures::style::Look;
+use crate::figures::{Figure, figure, svg};
 use crate::select::{self, Row};
-use crate::tables::trace::PARTS;
 use crate::units;
-use crate::verdict::trace::length;
 
 /// No figure has more threads, calls and lengths.
 const MOST: usize = 12;
@@ -22,7 +22,7 @@ const HALF: i32 = 10;
 const HIGH: i32 = 28;
 
 /// The figures of a trace.
-pub(crate) fn trace(run: &Run) -> Vec<Figure> {
+pub(crate) fn figures(run: &Run) -> Vec<Figure> {
     let mut rows = select::of_run::<Traced>(run);
     rows.retain(|row| row.late_ns.n > 0);
     let more = rows.len().saturating_sub(MOST);
@@ -131,7 +131,7 @@ fn parts(run: &Run, rows: &[Row<'_, Traced>], caption: &dyn Fn(&str) -> String) 
 }
 
 /// A part of a bar, with its name where there is room.
-fn segment(canvas: &Canvas, part: usize, left: Pixel, right: Pixel) -> super::chart::Drawn {
+fn segment(canvas: &Canvas, part: usize, left: Pixel, right: Pixel) -> Drawn {
     let corners = [(left.0, left.1 - HALF), (right.0, right.1 + HALF)];
     canvas.draw(&Rectangle::new(corners, colour(part).filled()))?;
     canvas.draw(&Rectangle::new(corners, WHITE.stroke_width(1)))?;
