@@ -19,7 +19,7 @@ mod summary;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 pub(crate) mod tried;
 
-#[cfg(unix)]
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 pub(crate) use stage::Stage;
 
 use std::ffi::OsString;

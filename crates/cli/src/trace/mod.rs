@@ -57,13 +57,16 @@ pub(crate) enum By {
 }
 
 /// Why nothing was traced, with the exit code that it has where a program was to be started.
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 type Failure = (u8, anyhow::Error);
 
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 fn refused(why: impl Into<anyhow::Error>) -> Failure {
     (crate::exec::REFUSED, why.into())
 }
 
 /// The command that shows more than a source does.
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 fn more(source: &str) -> Option<String> {
     let more = match source {
         "library" => {

@@ -85,9 +85,12 @@ fn each_deadline_is_in_the_run_once() {
     let live = text.split_once("\n\n").unwrap().0;
     assert_eq!(live.lines().find(|line| line.chars().count() > 80), None);
     assert!(live.contains("\nhiccup "), "{text}");
-    assert!(live.contains("\nand "), "{text}");
     let told = live.lines().filter(|line| line.starts_with("hiccup "));
-    assert!(told.count() <= 10, "{text}");
+    let told = told.count();
+    assert!(told <= 10, "{text}");
+    // On a busy computer most deadlines are missed, and few are hiccups.
+    let others = seen(&result).hiccups_in_all > told as u64;
+    assert_eq!(live.contains("\nand "), others, "{text}");
     assert!(text.contains("watch: lateness of all deadlines"), "{text}");
 }
 
@@ -257,6 +260,9 @@ mod ended {
     /// The contents of the file before the run.
     const BEFORE: &str = "what was there before";
 
+    /// The exit code of a command that did not end within a second of a termination.
+    const TERMINATED: i32 = 143;
+
     /// Spends so much time: the moment at which a signal comes is what varies.
     fn let_pass(length: Duration) {
         let begin = Instant::now();
@@ -285,6 +291,12 @@ mod ended {
             // It may have ended by now; its number is still its own.
             running.send("-TERM");
             let (_, code) = running.end();
+            if code == Some(TERMINATED) {
+                // On a busy computer its wait did not end in time: nothing is written, and nothing is lost.
+                let kept = fs::read_to_string(directory.join("run.json")).unwrap();
+                assert_eq!(kept, BEFORE, "{moment}");
+                continue;
+            }
             let (run, result) = result_in(directory);
             assert_eq!(code, Some(if run.interrupted { 3 } else { 0 }), "{moment}");
             assert_consistent(&result);
