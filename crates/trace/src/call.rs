@@ -254,20 +254,10 @@ impl Call {
 
     fn timed_out(self) -> TimedOut {
         match self {
-            Self::ClockNanosleep | Self::Nanosleep => TimedOut::Is(0),
-            Self::Futex
-            | Self::FutexWait
-            | Self::FutexWaitv
-            | Self::MqTimedreceive
-            | Self::MqTimedsend => TimedOut::Is(ETIMEDOUT),
-            Self::Poll
-            | Self::Ppoll
-            | Self::Select
-            | Self::Pselect6
-            | Self::EpollWait
-            | Self::EpollPwait
-            | Self::EpollPwait2
-            | Self::IoGetevents => TimedOut::Is(0),
+            Self::IoGetevents => TimedOut::Is(0),
+            _ if self.is_sleep() || self.is_for_events() => TimedOut::Is(0),
+            _ if self.is_futex() => TimedOut::Is(ETIMEDOUT),
+            Self::MqTimedreceive | Self::MqTimedsend => TimedOut::Is(ETIMEDOUT),
             Self::RtSigtimedwait | Self::Semtimedop => TimedOut::Is(EAGAIN),
             _ => TimedOut::IfExpired(EAGAIN),
         }
