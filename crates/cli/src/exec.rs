@@ -77,7 +77,7 @@ pub(crate) fn set_slack(wanted: Nanos) -> Result<()> {
     if granted != wanted {
         bail!(
             "timer slack of {wanted} was not granted, but {granted}: a real-time thread has none, \
-             so start this with an ordinary policy, `chrt --other 0 punctual exec ...`"
+             so start this with an ordinary policy, `chrt --other 0 punctual ...`"
         );
     }
     Ok(())

@@ -58,6 +58,12 @@ pub struct Accurate {
     pub left_alone: u64,
 }
 
+/// The [share](Accurate::spin) where no other is asked for.
+pub const SPIN: f64 = 0.05;
+
+/// The [weight](Accurate::weight) where no other is asked for.
+pub const WEIGHT: f64 = 10.0;
+
 /// All waits are left alone: they are only measured.
 pub const ALL_ALONE: u64 = u64::MAX;
 

@@ -13,6 +13,9 @@ pub struct Replayed {
     /// How many threads with waits the scenario leaves out.
     #[serde(default)]
     pub left_out: usize,
+    /// The time of the trace that the scenario has.
+    #[serde(default)]
+    pub length_ns: u64,
 }
 
 /// A thread, as it was traced and on simulated computers.
@@ -49,13 +52,15 @@ const LATE_NS: f64 = 10_000.0;
 const RATE_SHARE: f64 = 0.03;
 
 impl ReplayedThread {
-    /// Whether the model of this computer is as late in the median, within 20 % or 10 us, and waits as often, within 3 %;
-    /// `None` if too few waits have a median.
-    pub fn agrees(&self) -> Option<bool> {
+    /// Whether the model of this computer is as late in the median, within 20 % or 10 us, and waits as often, within 3 %. One
+    /// wait more or less in the `length_ns` of the scenario does not count. `None` if too few waits have a median.
+    pub fn agrees(&self, length_ns: u64) -> Option<bool> {
         let model = self.simulated.first()?;
         let (here, there) = (self.traced.late_ns_p50? as f64, model.late_ns_p50? as f64);
         let is_as_late = (there - here).abs() <= (here.abs() * LATE_SHARE).max(LATE_NS);
-        let is_as_often = (model.per_s - self.traced.per_s).abs() <= self.traced.per_s * RATE_SHARE;
+        let one = 1e9 / length_ns.max(1) as f64;
+        let differs = (model.per_s - self.traced.per_s).abs();
+        let is_as_often = differs <= (self.traced.per_s * RATE_SHARE).max(one);
         Some(is_as_late && is_as_often)
     }
 }
@@ -77,13 +82,26 @@ mod tests {
                 simulated: vec![waits(there)],
                 ..ReplayedThread::default()
             };
-            thread.agrees().unwrap()
+            thread.agrees(10_000_000_000).unwrap()
         };
         assert!(agrees((100_000, 100.0), (120_000, 103.0)));
         assert!(!agrees((100_000, 100.0), (120_001, 100.0)));
         assert!(agrees((8_000, 100.0), (18_000, 97.0)));
         assert!(!agrees((8_000, 100.0), (18_001, 100.0)));
         assert!(!agrees((100_000, 100.0), (100_000, 96.9)));
-        assert_eq!(ReplayedThread::default().agrees(), None);
+        assert_eq!(ReplayedThread::default().agrees(10_000_000_000), None);
+        // Of 20 waits one more or less is 5 %.
+        let waits = |per_s| ReplayedWaits {
+            per_s,
+            late_ns_p50: Some(0),
+            ..ReplayedWaits::default()
+        };
+        let few = ReplayedThread {
+            traced: waits(20.0),
+            simulated: vec![waits(21.0)],
+            ..ReplayedThread::default()
+        };
+        assert_eq!(few.agrees(1_000_000_000), Some(true));
+        assert_eq!(few.agrees(2_000_000_000), Some(false));
     }
 }

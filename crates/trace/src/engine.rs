@@ -257,7 +257,7 @@ impl Engine {
         tallies.sort_by_key(|(class, _)| **class);
         let elapsed = self.elapsed_ns();
         let row = |(class, (name, tally)): &(&Class, &(Name, Tally))| {
-            tally.row(class, &in_words(*name), elapsed)
+            tally.row(class, &name.in_words(), elapsed)
         };
         let rows = tallies.iter().map(|of| (of.1.1.ended(), row(of)));
         let mut rows: Vec<(u64, Measurement)> = rows.collect();
@@ -272,7 +272,7 @@ impl Engine {
         let mut all: BTreeMap<Kind, Pooled> = BTreeMap::new();
         for (class, (name, tally)) in &self.tallies {
             let kind = Kind {
-                thread: in_words(*name),
+                thread: name.in_words(),
                 call: class.call,
                 timeout: class.timeout,
                 octave: class.octave,
@@ -287,7 +287,7 @@ impl Engine {
         let mut all: Vec<_> = self.wake_ups.iter().collect();
         all.sort_by_key(|(name, of)| (std::cmp::Reverse(of.n()), **name));
         let named = all.into_iter().map(|(name, of)| WakeUps {
-            thread: name.to_string(),
+            thread: name.in_words(),
             ..of.clone()
         });
         named.collect()
@@ -580,13 +580,5 @@ impl Engine {
             thread.wait = None;
         }
         self.timers.clear();
-    }
-}
-
-/// The name of a thread, or another word if it is not known.
-fn in_words(name: Name) -> String {
-    match name.is_empty() {
-        true => "thread".to_owned(),
-        false => name.to_string(),
     }
 }

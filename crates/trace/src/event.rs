@@ -188,6 +188,14 @@ impl Name {
         self.0[0] == 0
     }
 
+    /// The name, or another word if it is not known.
+    pub fn in_words(self) -> String {
+        match self.is_empty() {
+            true => "thread".to_owned(),
+            false => self.to_string(),
+        }
+    }
+
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         let end = self.0.iter().position(|byte| *byte == 0);

@@ -9,6 +9,9 @@ use crate::event::Name;
 use crate::histogram::Bins;
 use crate::wait::Wait;
 
+/// No more threads are kept.
+const MOST_THREADS: usize = 65_536;
+
 /// Waits that are kept of a thread, and of all threads.
 const MOST: usize = 5_000;
 const MOST_OF_ALL: usize = 200_000;
@@ -57,6 +60,9 @@ impl Recording {
     ) {
         // A call that does not wait is work.
         if wait.timeout == Timeout::Zero {
+            return;
+        }
+        if self.threads.len() >= MOST_THREADS && !self.threads.contains_key(&thread) {
             return;
         }
         let of = self.threads.entry(thread).or_default();

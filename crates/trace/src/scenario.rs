@@ -29,6 +29,8 @@ pub struct Replay {
     pub threads: Vec<Replayed>,
     /// How many threads with waits are not in it.
     pub left_out: usize,
+    /// The time of the trace that is in it, in nanoseconds.
+    pub length_ns: u64,
 }
 
 /// A thread of a scenario, and how it waited when it was traced.
@@ -55,11 +57,12 @@ pub struct Head<'t> {
 
 /// The scenario of a recording from this instant to that one.
 pub(crate) fn of(recording: &Recording, from: u64, to: u64, head: Head<'_>) -> Replay {
-    let waits_for_time = |of: &&(&u32, &Recorded)| of.1.late.n() > 0;
     let mut threads: Vec<_> = recording.threads.iter().collect();
-    threads.retain(|of| waits_for_time(&of));
+    threads.retain(|(_, of)| of.late.n() > 0);
     threads.sort_by_key(|(thread, of)| (std::cmp::Reverse(of.n), **thread));
     let all = threads.len();
+    // Its first waits alone are kept: none of them may have ended by time.
+    threads.retain(|(_, of)| of.waits.iter().any(|wait| wait.due.is_some()));
     threads.truncate(THREADS);
     let n = threads.len().max(1);
     let room = Room {
@@ -110,6 +113,7 @@ pub(crate) fn of(recording: &Recording, from: u64, to: u64, head: Head<'_>) -> R
         text,
         left_out: all - replayed.len(),
         threads: replayed,
+        length_ns: length,
     }
 }
 
@@ -205,7 +209,7 @@ impl Script {
             && timed.iter().all(|wait| wait.call == first.call);
         match is_loop {
             true => Self::repeated(of, &timed, span, room),
-            false => Self::step_by_step(&of.waits, span, room),
+            false => Self::step_by_step(of, span, room),
         }
     }
 
@@ -249,7 +253,8 @@ impl Script {
     }
 
     /// Each wait, as far as there is room.
-    fn step_by_step(waits: &[OneWait], span: Span, room: Room) -> Self {
+    fn step_by_step(of: &Recorded, span: Span, room: Room) -> Self {
+        let waits = &of.waits;
         let until = |instant| (instant, format!("{{ until = \"{}\" }}", span.at(instant)));
         let mut steps = vec![until(waits[0].entered)];
         let mut characters = 0;
@@ -289,10 +294,12 @@ impl Script {
                 .sum::<usize>();
             before = Some(wait);
         }
-        Self {
-            steps,
-            until: u64::MAX,
-        }
+        // Later waits were not kept.
+        let until = match before.filter(|_| of.n as usize > of.waits.len()) {
+            Some(last) => last.returned,
+            None => u64::MAX,
+        };
+        Self { steps, until }
     }
 
     /// The steps that begin before an instant; `None` if there are none.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
-use punctual_preload::accurate::{Accurate, BINS, Class, Lateness, ONE_IN, at};
+use punctual_preload::accurate::{Accurate, BINS, Class, Lateness, ONE_IN, SPIN, WEIGHT, at};
 use punctual_report::units;
 
 use super::run::{read, watched};
@@ -17,8 +17,8 @@ const LEFT_ALONE: u64 = 200;
 
 pub(super) fn run(args: &ExecArgs) -> Result<u8, Failure> {
     let accurate = Accurate {
-        spin: args.spin.unwrap_or(Share(0.05)).0,
-        weight: args.weight.unwrap_or(10.0),
+        spin: args.spin.unwrap_or(Share(SPIN)).0,
+        weight: args.weight.unwrap_or(WEIGHT),
         only_sleeps: args.only.is_some(),
         left_alone: if args.quiet { 0 } else { LEFT_ALONE },
     };

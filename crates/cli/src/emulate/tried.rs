@@ -8,7 +8,9 @@ use std::fs::File;
 use std::process::Command;
 
 use punctual_core::Nanos;
-use punctual_preload::accurate::{ALL_ALONE, Accurate, BINS, Class, Lateness, at, bin};
+use punctual_preload::accurate::{
+    ALL_ALONE, Accurate, BINS, Class, Lateness, SPIN, WEIGHT, at, bin,
+};
 use punctual_preload::page::{self, By as EndedBy, Logged, SLOTS, at as log_at};
 use punctual_record::{TriedRound, has_percentile};
 use punctual_sim::Model;
@@ -18,12 +20,9 @@ use super::stage::{Stage, cannot_write};
 use super::{By, EmulateArgs, Failure};
 use crate::exec::REFUSED;
 
-/// The share of a CPU that a process may spin, as with `exec --accurate`.
-pub(crate) const SPIN: f64 = 0.05;
-
 const ACCURATE: Accurate = Accurate {
     spin: SPIN,
-    weight: 10.0,
+    weight: WEIGHT,
     only_sleeps: false,
     left_alone: 0,
 };

@@ -25,7 +25,7 @@ use crate::options::Output;
 use crate::session::Outputs;
 use crate::{finish, print, session, stop};
 
-/// How often events are read, in milliseconds, where no ring buffer holds a megabyte before. Each time wakes this process.
+/// How often events are read, in milliseconds, where no ring buffer is half full before. Each time wakes this process.
 const READ_MS: u16 = 100;
 
 pub(super) fn run(args: &TraceArgs) -> ExitCode {
@@ -54,6 +54,11 @@ fn traced(args: &TraceArgs) -> Result<ExitCode, Failure> {
     // Reading them takes milliseconds, so not during the trace.
     let machine = session::host_facts();
     let stop = stop::on_ctrl_c().map_err(refused)?;
+    if args.events.is_some() && args.events == args.trace {
+        return Err(refused(anyhow!(
+            "--events and --trace name the same file: give each its own"
+        )));
+    }
     let source = Source::open(args, scope)?;
     let mut trace =
         Trace::new(source, args.events.as_deref(), args.trace.as_deref()).map_err(refused)?;
@@ -93,14 +98,29 @@ fn traced(args: &TraceArgs) -> Result<ExitCode, Failure> {
     run.started_at = Some(started_at);
     run.machine = machine;
     run.interrupted = args.length.is_some() && !is_over;
-    // The trace is delivered in any case.
+    // The answer is delivered, whatever else cannot be written.
     let replayed = replay.map(|replay| replay.finish(&trace.engine, &mut run, true));
-    run.warnings.extend(trace.finish().map_err(refused)?);
-    deliver(outputs, &args.output, &run).map_err(refused)?;
-    replayed.transpose().map_err(refused)?;
+    let finished = trace.finish();
+    let finished = finished.map(|cut| run.warnings.extend(cut));
+    let delivered = deliver(outputs, &args.output, &run);
+    let failures = [Some(delivered), Some(finished), replayed];
+    let failures = failures.into_iter().flatten().filter_map(Result::err);
     // At the end of --for it was ended here.
     let ended = if is_over { by_itself } else { status };
-    Ok(ended.map_or(ExitCode::SUCCESS, |status| ExitCode::from(code(status))))
+    Ok(after(ended.map_or(0, code), failures))
+}
+
+/// The exit code where a program ended with this one, and these failures came after it. They are said; the code is that of
+/// the program unless it succeeded.
+pub(super) fn after(ended: u8, failures: impl IntoIterator<Item = anyhow::Error>) -> ExitCode {
+    let mut last = ExitCode::from(ended);
+    for why in failures {
+        let failed = finish(Err(why));
+        if ended == 0 {
+            last = failed;
+        }
+    }
+    last
 }
 
 /// Writes and prints a Run. Only a refused table is an error after it was printed.

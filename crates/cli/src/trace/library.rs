@@ -19,7 +19,7 @@ use punctual_rules::linux::{poll_slack_ns, wheel_rounding_ns};
 use punctual_trace::{Call, Clock, Event, Merge, Name, Timeout, What};
 
 use super::program::Program;
-use super::{Failure as Refusal, refused};
+use super::{Failure as Refusal, UNSEEN_BY_LIBRARY, refused};
 use crate::emulate::{By, Stage};
 
 /// A record is in the ring at most so long after its time, unless its thread lost its CPU meanwhile: nanoseconds.
@@ -97,14 +97,7 @@ impl<'a> Library<'a> {
 
     /// The facts that it does not show.
     pub(super) fn unseen(&self) -> Vec<String> {
-        let mut unseen = vec![
-            "The library does not see timers and wake-ups: slack and ticks are at most what the kernel allows, and late \
-             interrupts, slow wake-ups and the time that a CPU was idle are unknown.",
-            "It does not see which thread had the CPU.",
-            "A stop (SIGSTOP, Ctrl-Z) is looked for ten times a second: its first 0.1 s are unknown.",
-            "Waits that call the kernel without libc are not in it, nor those of read(2), io_uring, timers of file \
-             descriptors, and of programs that are linked statically or have rights of their own.",
-        ];
+        let mut unseen = UNSEEN_BY_LIBRARY.to_vec();
         if self.switches.is_none() {
             unseen.push(
                 "The system refuses switches of own threads (kernel.perf_event_paranoid above 2): the return of a call is \
@@ -184,22 +177,24 @@ impl<'a> Library<'a> {
         let taken = self.word(at::TAKEN)?;
         // A program that writes to the page may say anything.
         let end = self.read + taken.wrapping_sub(self.read).min(ROOM);
-        let is_whole = loop {
+        while self.read < end {
             let part = end.min((self.read / ROOM + 1) * ROOM);
-            let n = self.part(part)?;
-            if n == 0 || self.read < part {
-                break self.read == end;
-            }
-        };
-        match is_whole {
-            true => self.tries = 0,
-            false if last || self.tries >= PATIENCE => {
-                self.push(now, 0, What::Lost { n: 1 });
-                self.read += 1;
+            if self.part(part)? > 0 {
                 self.tries = 0;
             }
-            false => self.tries += 1,
+            if self.read == part {
+                continue;
+            }
+            // One that was begun is not there. A process that was killed never writes it.
+            if !last && self.tries < PATIENCE {
+                self.tries += 1;
+                break;
+            }
+            self.push(now, 0, What::Lost { n: 1 });
+            self.read += 1;
+            self.tries = 0;
         }
+        let is_whole = self.read == end;
         let read = self.read.to_ne_bytes();
         self.page.write_all_at(&read, 8 * at::READ as u64)?;
         Ok(is_whole)

@@ -66,7 +66,6 @@ fn refused(why: impl Into<anyhow::Error>) -> Failure {
 }
 
 /// The command that shows more than a source does.
-#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 fn more(source: &str) -> Option<String> {
     let more = match source {
         "library" => {
@@ -101,8 +100,10 @@ fn of_file(args: &TraceArgs) -> Result<Done> {
     };
     let read = match events.starts_with(text::HEAD) {
         true => text::read_with(&events, new, take).map(|engine| {
+            let by_library = engine.has_bounds();
             let facts = TraceFacts {
                 source: "file".to_owned(),
+                more: more(if by_library { "library" } else { "perf" }),
                 ..facts(&engine)
             };
             (engine, facts)
@@ -120,11 +121,14 @@ fn of_file(args: &TraceArgs) -> Result<Done> {
     let (mut engine, facts) = read.map_err(|why| anyhow!("{name}: {why}"))?;
     let mut run = run_of(&engine, facts);
     run.machine.name = "recorded events".to_owned();
-    if let Some(viewer) = viewer {
-        run.warnings.extend(viewer.finish(&mut engine)?);
-    }
+    // The answer is delivered, whatever else cannot be written.
+    let finished = viewer.map(|viewer| viewer.finish(&mut engine));
+    let finished = finished
+        .transpose()
+        .map(|cut| run.warnings.extend(cut.flatten()));
     let replayed = replay.map(|replay| replay.finish(&engine, &mut run, false));
     let done = outputs.deliver(&run, &args.output.of(&run))?;
+    finished?;
     replayed.transpose()?;
     Ok(done)
 }
@@ -156,7 +160,10 @@ fn facts(engine: &Engine) -> TraceFacts {
         events: engine.events(),
         lost_events: engine.lost(),
         cpus_without_idle: engine.cpus_without_idle(),
-        unseen: UNSEEN.map(str::to_owned).to_vec(),
+        unseen: match engine.has_bounds() {
+            true => UNSEEN_BY_LIBRARY.map(str::to_owned).to_vec(),
+            false => UNSEEN.map(str::to_owned).to_vec(),
+        },
         has_bounds: engine.has_bounds(),
         tick_ns: engine.tick_ns(),
         waits_not_noted: engine.not_noted(),
@@ -170,6 +177,16 @@ const UNSEEN: [&str; 2] = [
     "Waits of 32-bit programs, of read(2) and of io_uring are not in it.",
     "Where the length is behind a pointer and the kernel counts it as an instant (ppoll, select, futex), lateness counts \
      from the arming of the timer: the time before, usually less than 1 us, is not seen.",
+];
+
+/// The facts that a library in the program does not show.
+const UNSEEN_BY_LIBRARY: [&str; 4] = [
+    "The library does not see timers and wake-ups: slack and ticks are at most what the kernel allows, and late interrupts, \
+     slow wake-ups and the time that a CPU was idle are unknown.",
+    "It does not see which thread had the CPU.",
+    "A stop (SIGSTOP, Ctrl-Z) is looked for ten times a second: its first 0.1 s are unknown.",
+    "Waits that call the kernel without libc are not in it, nor those of read(2), io_uring, timers of file descriptors, and of \
+     programs that are linked statically or have rights of their own.",
 ];
 
 /// A Run of these waits.
@@ -223,7 +240,7 @@ program to its return. Programs that cannot load it are refused, as by exec --ac
 --scenario writes each thread as work and waits, and runs that on a simulated Linux with the facts of this computer, the slack \
 of most waits, and their usual wake-up. Other threads of the computer are not in it.
 
-Exit codes: with COMMAND its own, 128 and the number of the signal that ended it, 0 after --for, 125 it was not started, \
+Exit codes: with COMMAND its own, 128 and the number of the signal that ended it, 0 after --for, 125 it was not started, 2 it ended with 0 and a result could not be written, \
 126 cannot run it, 127 there is no such program. Else 0 done, 2 could not run.
 
 Examples:
@@ -274,13 +291,14 @@ pub(crate) struct TraceArgs {
     /// Write the waits for a trace viewer (ui.perfetto.dev): each call, how late it was, and the threads on each CPU
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+
     /// Run the program with a change and without it, three times each in turns, and compare: slack=LENGTH, accurate (exec
     /// --accurate), emulate=MODEL
-    #[arg(long = "try", value_name = "CHANGE", requires = "command", conflicts_with_all = ["pid", "all", "from"])]
+    #[arg(long = "try", value_name = "CHANGE", requires = "command", conflicts_with_all = ["pid", "all", "from", "by", "events", "trace", "scenario"])]
     attempt: Option<Attempt>,
 
     /// Write the waits to a file as a scenario, and compare a simulated Linux with them
-    #[arg(long, value_name = "FILE", conflicts_with = "attempt")]
+    #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
 
     /// Say what the program would see on a simulated system too: windows-11, macos

@@ -8,7 +8,7 @@ use punctual_record::{
     Experiment, Measurement, Replayed, ReplayedThread, ReplayedWaits, Run, Traced,
 };
 use punctual_sim::Model;
-use punctual_trace::{Engine, Head};
+use punctual_trace::{Call, Engine, Head};
 
 use crate::files::Target;
 use crate::session;
@@ -77,6 +77,7 @@ fn replayed(engine: &Engine, model: &Model, on: &[Model]) -> Result<(String, Rep
         model: model.name().to_owned(),
         threads,
         left_out: replay.left_out,
+        length_ns: replay.length_ns,
     };
     Ok((replay.text, replayed))
 }
@@ -103,10 +104,12 @@ fn model_of(rows: &[Measurement], is_here: bool) -> Result<Model> {
         _ => None,
     });
     let traced: Vec<&Traced> = traced.collect();
-    let most = traced
-        .iter()
-        .filter(|of| of.slack_ns.is_some())
-        .max_by_key(|of| of.all.n);
+    // The slack of waits for events grows with their length.
+    let has_that_of_thread = |of: &&&Traced| {
+        let call = Call::named(&of.call);
+        of.slack_ns.is_some() && !call.is_some_and(Call::is_for_events)
+    };
+    let most = (traced.iter().filter(has_that_of_thread)).max_by_key(|of| of.all.n);
     let slack = most
         .and_then(|of| of.slack_ns)
         .map_or(Nanos::from_us(50), Nanos::new);

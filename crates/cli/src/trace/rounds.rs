@@ -7,13 +7,13 @@ use anyhow::anyhow;
 use punctual_lab::host::Stop;
 use punctual_os::perf::Scope;
 use punctual_os::slack;
-use punctual_preload::accurate::{Class, SPIN_MOST};
+use punctual_preload::accurate::{Class, SPIN, SPIN_MOST, WEIGHT};
 use punctual_record::{Interval, Run, Tried, TriedRound, TriedWaits};
 use punctual_report::units;
 use punctual_trace::{Engine, Kind, Pooled, Slack};
 
 use super::attempt::Attempt;
-use super::follow::{self, Trace, deliver};
+use super::follow::{self, Trace, after, deliver};
 use super::program::Program;
 use super::source::Source;
 use super::{Failure, TraceArgs, facts, refused, run_of};
@@ -36,9 +36,6 @@ struct Round {
 }
 
 pub(super) fn run(args: &TraceArgs, attempt: &Attempt) -> Result<ExitCode, Failure> {
-    if args.events.is_some() {
-        return Err(refused(anyhow!("--events has no meaning with --try")));
-    }
     let outputs = Outputs::new(&args.output).map_err(refused)?;
     let machine = session::host_facts();
     let library = match attempt {
@@ -78,10 +75,10 @@ pub(super) fn run(args: &TraceArgs, attempt: &Attempt) -> Result<ExitCode, Failu
         },
         waits,
     });
-    deliver(outputs, &args.output, &run).map_err(refused)?;
+    let delivered = deliver(outputs, &args.output, &run);
     let mut ended = plain.iter().chain(&changed).filter_map(|round| round.ended);
     let failed = ended.find(|status| !status.success());
-    Ok(failed.map_or(ExitCode::SUCCESS, |status| ExitCode::from(code(status))))
+    Ok(after(failed.map_or(0, code), delivered.err()))
 }
 
 fn of_library(why: crate::emulate::Failure) -> Failure {
@@ -307,11 +304,11 @@ fn predicted(plain: &[Round], before: &[Seen], class: Class) -> Option<Interval>
 /// Lateness weighs ten times as much as CPU time. The least cost is then to spin up to the lateness that one wait in eleven
 /// exceeds (the critical ratio of the newsvendor problem). The limit of a process may allow less.
 fn spun(late_ns: impl Fn(u64) -> Option<i64>, each_ns: u64) -> Option<f64> {
-    const EXCEEDED_BY_ONE_IN_ELEVEN: u64 = 909;
+    const COVERED: u64 = (1_000.0 * WEIGHT / (WEIGHT + 1.0)) as u64;
     /// Guessed: the time that the call itself and its return take.
     const LEAST_NS: f64 = 1_000.0;
-    let allowed = tried::SPIN * each_ns as f64;
-    let margin = late_ns(EXCEEDED_BY_ONE_IN_ELEVEN)? as f64;
+    let allowed = SPIN * each_ns as f64;
+    let margin = late_ns(COVERED)? as f64;
     let margin = margin.min(allowed).min(SPIN_MOST.as_ns() as f64);
     Some((late_ns(500)? as f64 - margin).max(LEAST_NS))
 }

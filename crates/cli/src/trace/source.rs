@@ -27,7 +27,7 @@ impl<'a> Source<'a> {
             return match has_program {
                 true => library(),
                 false => Err(refused(anyhow!(
-                    "a library is in programs that it starts with only: --by library needs `-- COMMAND`"
+                    "--by library works only with a program that this command starts: add `-- COMMAND`, or use --by perf"
                 ))),
             };
         }

@@ -1,7 +1,7 @@
 //! The waits of a trace for a trace viewer, such as Perfetto. A thread has a track with its calls and how late each was,
 //! and a CPU has one with the threads that it ran.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
@@ -28,6 +28,10 @@ pub(super) struct ForViewer {
     first: Option<u64>,
     slices: u64,
     cut: u64,
+    /// The last event.
+    last: u64,
+    /// The CPUs whose tracks have names.
+    cpus: HashSet<u32>,
     /// The thread that each CPU runs, since when, and its name.
     running: HashMap<u32, (u64, u32, Name)>,
     names: HashMap<u32, Name>,
@@ -54,6 +58,8 @@ impl ForViewer {
             first: None,
             slices: 0,
             cut: 0,
+            last: 0,
+            cpus: HashSet::new(),
             running: HashMap::new(),
             names: HashMap::new(),
             tracks: HashMap::new(),
@@ -64,13 +70,16 @@ impl ForViewer {
     /// Takes an event that the engine has taken, and the waits that it ended.
     pub(super) fn take(&mut self, event: &Event, engine: &mut Engine) {
         self.first.get_or_insert(event.time);
+        self.last = event.time;
         match event.what {
-            What::Switch { next, name, .. } => self.runs(event, Some((next, name))),
+            What::Switch { next, name, .. } => self.runs(event.cpu, event.time, Some((next, name))),
             What::On => {
                 let name = self.names.get(&event.thread).copied().unwrap_or_default();
-                self.runs(event, Some((event.thread, name)));
+                self.runs(event.cpu, event.time, Some((event.thread, name)));
             }
-            What::Off { .. } => self.runs(event, None),
+            What::Off { .. } => self.runs(event.cpu, event.time, None),
+            // It is not known what ran.
+            What::Lost { .. } => _ = self.running.remove(&event.cpu),
             What::Named(name) => _ = self.names.insert(event.thread, name),
             What::End => {
                 self.names.remove(&event.thread);
@@ -88,6 +97,9 @@ impl ForViewer {
     /// A part of it could not be written.
     pub(super) fn finish(mut self, engine: &mut Engine) -> Result<Option<Warning>> {
         engine.take_ended().iter().for_each(|wait| self.add(wait));
+        for cpu in self.running.keys().copied().collect::<Vec<_>>() {
+            self.runs(cpu, self.last, None);
+        }
         self.write();
         let written = match self.failed {
             Some(why) => Err(why),
@@ -104,27 +116,25 @@ impl ForViewer {
     }
 
     /// A CPU runs another thread from now on, or one that is not seen.
-    fn runs(&mut self, event: &Event, next: Option<(u32, Name)>) {
-        let now = event.time;
+    fn runs(&mut self, cpu: u32, now: u64, next: Option<(u32, Name)>) {
         let next = next.map(|(thread, name)| (now, thread, name));
         let before = match next {
-            Some(next) => self.running.insert(event.cpu, next),
-            None => self.running.remove(&event.cpu),
+            Some(next) => self.running.insert(cpu, next),
+            None => self.running.remove(&cpu),
         };
-        let track = CPUS + 1 + event.cpu as usize;
-        if before.is_none() && self.is_room() {
-            self.viewer
-                .name_thread(CPUS, track, &format!("CPU {}", event.cpu));
-        }
         // Zero is the idle thread.
-        if let Some((from, thread @ 1.., name)) = before
-            && now > from
-            && self.is_room()
-        {
+        let Some((from, thread @ 1.., name)) = before else {
+            return;
+        };
+        let track = CPUS + 1 + cpu as usize;
+        if now > from && self.is_room() {
+            if self.cpus.insert(cpu) {
+                self.viewer.name_thread(CPUS, track, &format!("CPU {cpu}"));
+            }
             let args = format!("\"thread\":{thread}");
-            let name = shown(name);
+            let span = self.span(from, now);
             self.viewer
-                .slice((CPUS, track), &name, self.span(from, now), &args);
+                .slice((CPUS, track), &name.in_words(), span, &args);
         }
     }
 
@@ -137,11 +147,11 @@ impl ForViewer {
             return;
         }
         if self.tracks.insert(wait.thread, wait.name) != Some(wait.name) {
-            let name = format!("{} ({})", shown(wait.name), wait.thread);
+            let name = format!("{} ({})", wait.name.in_words(), wait.thread);
             self.viewer.name_thread(process, track, &name);
             if wait.process == wait.thread {
                 self.viewer
-                    .name_process(process, &shown(wait.name), process);
+                    .name_process(process, &wait.name.in_words(), process);
             }
         }
         let ended = match wait.ended {
@@ -160,7 +170,7 @@ impl ForViewer {
         let late = wait
             .deadline
             .filter(|at| wait.ended == Ended::ByTime && (wait.began..wait.returned).contains(at));
-        if let Some(deadline) = late {
+        if let Some(deadline) = late.filter(|_| self.is_room()) {
             let parts = part_names()
                 .zip(wait.parts.each())
                 .filter(|(_, ns)| *ns > 0);
@@ -195,12 +205,5 @@ impl ForViewer {
         {
             self.failed = Some(why);
         }
-    }
-}
-
-fn shown(name: Name) -> String {
-    match name.is_empty() {
-        true => "thread".to_owned(),
-        false => name.to_string(),
     }
 }

@@ -75,6 +75,16 @@ fn wrong_arguments_and_files_are_refused_in_a_line() {
     assert_refused("trace --all --for never", "--for");
     assert_refused("trace --try slack=1ns --all", "--all");
     assert_refused("trace --try slack=1ns", "COMMAND");
+    for other in ["--by library", "--events e", "--trace t", "--scenario s"] {
+        let option = other.split(' ').next().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let refused = run(
+            folder.path(),
+            &format!("trace --try slack=1ns {other} -- true"),
+        );
+        assert_eq!(refused.status.code(), Some(125), "{refused:?}");
+        assert!(stderr(&refused).contains(option), "{refused:?}");
+    }
     let refused = run(
         tempfile::tempdir().unwrap().path(),
         "trace --try faster -- true",
@@ -86,11 +96,16 @@ fn wrong_arguments_and_files_are_refused_in_a_line() {
     );
 }
 
-/// The slices of a file for a trace viewer, by name.
-fn slices(file: &Path) -> Vec<(String, serde_json::Value)> {
+/// The events of a file for a trace viewer.
+fn events_in(file: &Path) -> Vec<serde_json::Value> {
     let text = fs::read_to_string(file).unwrap();
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let events = json["traceEvents"].as_array().unwrap().clone();
+    json["traceEvents"].as_array().unwrap().clone()
+}
+
+/// The slices of such a file, by name.
+fn slices(file: &Path) -> Vec<(String, serde_json::Value)> {
+    let events = events_in(file);
     let slices = events.into_iter().filter(|event| event["ph"] == "X");
     slices
         .map(|event| (event["name"].as_str().unwrap().to_owned(), event))
@@ -98,6 +113,31 @@ fn slices(file: &Path) -> Vec<(String, serde_json::Value)> {
 }
 
 /// Each wait has a slice, and its lateness another with its parts; CPUs have the threads that they ran.
+/// A thread that runs to the end has a slice, a CPU has one name, and after a loss it is not known what ran.
+#[test]
+fn each_turn_of_a_cpu_is_in_a_trace_for_a_viewer() {
+    let folder = tempfile::tempdir().unwrap();
+    let events = "punctual-events 1\ntick_ns=unknown\n\
+                  1000 0 0 switch asleep 7 fair first\n\
+                  5000 0 7 switch asleep 8 fair second\n\
+                  6000 0 0 lost 3\n\
+                  7000 0 8 switch asleep 9 fair third\n\
+                  9000 0 9 end\n";
+    fs::write(folder.path().join("e.txt"), events).unwrap();
+    printed(&run(folder.path(), "trace --from e.txt --trace e.json"));
+    let of_cpu = slices(&folder.path().join("e.json"));
+    let of_cpu: Vec<_> = of_cpu
+        .iter()
+        .map(|(name, slice)| (name.as_str(), slice["dur"].as_f64().unwrap()))
+        .collect();
+    assert_eq!(of_cpu, [("first", 4.0), ("third", 2.0)]);
+    let names = events_in(&folder.path().join("e.json"));
+    let names = names
+        .iter()
+        .filter(|event| event["name"] == "thread_name" && event["pid"] == 1);
+    assert_eq!(names.count(), 1);
+}
+
 #[test]
 fn a_trace_is_written_for_a_viewer() {
     let folder = tempfile::tempdir().unwrap();
@@ -250,7 +290,7 @@ mod live {
 
     /// Whether this process may trace. Says so if not.
     fn may_trace(folder: &Path) -> bool {
-        let output = run(folder, "trace -- true");
+        let output = run(folder, "trace --by perf -- true");
         let may = output.status.code() == Some(0);
         if !may {
             eprintln!("skipped: {}", stderr(&output));
@@ -278,6 +318,37 @@ mod live {
             assert_eq!(of.late_total_ns, of.all.parts_ns.sum());
             assert!(of.asked_ns.unwrap().min.abs_diff(10_000_000) < 100_000);
         }
+    }
+
+    /// The answer and the Run are there, and the exit code is that of the program unless it succeeded.
+    #[test]
+    fn a_result_that_cannot_be_written_takes_no_other_away() {
+        let folder = tempfile::tempdir().unwrap();
+        if !may_trace(folder.path()) {
+            return;
+        }
+        let script = |code: u8| format!("sh -c 'sleep 0.01; exit {code}'");
+        for (lost, words) in [
+            ("--events /dev/full", "cannot write the events"),
+            ("--trace /dev/full", "cannot write the trace"),
+        ] {
+            for (ended, expected) in [(0, 2), (7, 7)] {
+                let command = format!("trace {lost} --json run.json -- {}", script(ended));
+                let output = run(folder.path(), &command);
+                assert_eq!(output.status.code(), Some(expected), "{output:?}");
+                let said = stderr(&output);
+                assert!(
+                    said.contains("times a second for 10.0 ms") && said.contains(words),
+                    "{said}"
+                );
+                assert_eq!(traced(&folder.path().join("run.json")).len(), 1);
+                fs::remove_file(folder.path().join("run.json")).unwrap();
+            }
+        }
+        let none = "trace --scenario s.toml -- sh -c 'exit 3'";
+        let output = run(folder.path(), none);
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        assert!(stderr(&output).contains("nothing to replay"), "{output:?}");
     }
 
     #[test]
@@ -442,7 +513,7 @@ mod live {
             .collect();
         assert_eq!(on, [replayed.model.as_str(), "windows-11", "macos"]);
         // How well it agrees depends on what else runs here; each says something of it.
-        assert!(thread.agrees().is_some(), "{thread:?}");
+        assert!(thread.agrees(replayed.length_ns).is_some(), "{thread:?}");
         assert!(thread.simulated.iter().all(|waits| waits.per_s > 0.0));
         printed(&super::run(folder.path(), "simulate loop.toml"));
         printed(&super::run(

@@ -98,7 +98,7 @@ impl Perf {
         self.context.tick_ns
     }
 
-    /// Waits until a ring buffer holds a megabyte, or for `ms`.
+    /// Waits until a ring buffer is half full, or for `ms`.
     pub fn wait(&self, ms: u16) {
         wait_for(&self.rings, ms);
     }
@@ -188,7 +188,7 @@ impl Perf {
     }
 }
 
-/// Waits until a ring buffer holds a megabyte, or for `ms`.
+/// Waits until a ring buffer is half full, or for `ms`.
 fn wait_for(rings: &[Ring], ms: u16) {
     let poll = |ring: &Ring| libc::pollfd {
         fd: ring.file(),
@@ -212,6 +212,7 @@ struct Attributes {
     sample_type: u64,
     read_format: u64,
     flags: u64,
+    /// Zero wakes the reader once a ring is half full.
     wakeup_watermark: u32,
     bp_type: u32,
     config1: u64,
@@ -262,7 +263,6 @@ fn open_event(point: &Tracepoint, scope: Scope, cpu: u32) -> Result<OwnedFd, Err
         sample_period: 1,
         sample_type: abi::SAMPLE_TID | abi::SAMPLE_TIME | abi::SAMPLE_RAW,
         flags,
-        wakeup_watermark: ring::ENOUGH,
         clockid: libc::CLOCK_MONOTONIC,
         ..Attributes::default()
     };

@@ -9,9 +9,6 @@ use crate::Error;
 /// second. Where the system does not let this process lock so much memory, it is shorter.
 const LENGTHS: [usize; 4] = [4 << 20, 1 << 20, 256 << 10, 64 << 10];
 
-/// The kernel wakes the reader once so much is in the ring: a quarter of the longest.
-pub(super) const ENOUGH: u32 = 1 << 20;
-
 /// Something that the kernel wrote.
 pub(super) enum Record {
     /// An event, with the process of the thread that the CPU ran.

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 
 use punctual_trace::{Event, Left, What};
 
-use super::ring::{self, Record, Ring};
+use super::ring::{Record, Ring};
 use super::{Attributes, MoreFiles, abi, online_cpus, open, refused, wait_for};
 use crate::Error;
 
@@ -40,7 +40,6 @@ impl Switches {
                 | abi::SAMPLE_ID_ALL
                 | abi::USE_CLOCKID
                 | abi::CONTEXT_SWITCH,
-            wakeup_watermark: ring::ENOUGH,
             clockid: libc::CLOCK_MONOTONIC,
             ..Attributes::default()
         };
@@ -57,7 +56,7 @@ impl Switches {
         })
     }
 
-    /// Waits until a ring buffer holds a megabyte, or for `ms`.
+    /// Waits until a ring buffer is half full, or for `ms`.
     pub fn wait(&self, ms: u16) {
         wait_for(&self.rings, ms);
     }

@@ -37,6 +37,17 @@ fn a_file_ends_where_the_room_does_and_no_step_is_after_its_end() {
     );
 }
 
+/// The same events, with their timers, so much later.
+fn after(later: u64, events: Vec<(u64, u32, What)>) -> impl Iterator<Item = (u64, u32, What)> {
+    events.into_iter().map(move |(time, thread, mut what)| {
+        if let What::Arm { soft, hard, .. } = &mut what {
+            *soft += later;
+            *hard += later;
+        }
+        (time + later, thread, what)
+    })
+}
+
 fn replayed(events: &[(u64, u32, What)]) -> punctual_trace::Replay {
     let mut engine = Engine::new(TICK).recording();
     feed(&mut engine, 0, events.iter().copied());
@@ -133,23 +144,7 @@ fn waits_that_events_ended_are_written_one_by_one() {
     // The last sleep begins 2 us later, and is the same as the first.
     let again = sleeps(1, |_| 0, |_| 5_000_000, Timeout::Relative);
     let later = last + 508_000 - 1_000_000;
-    events.extend(again.into_iter().skip(1).map(|(time, thread, what)| {
-        let what = match what {
-            What::Arm {
-                timer,
-                soft,
-                hard,
-                is_relative,
-            } => What::Arm {
-                timer,
-                soft: soft + later,
-                hard: hard + later,
-                is_relative,
-            },
-            what => what,
-        };
-        (time + later, thread, what)
-    }));
+    events.extend(after(later, again).skip(1));
     let text = replayed(&events).text;
     let steps: Vec<&str> = text
         .lines()
@@ -173,4 +168,19 @@ fn waits_that_events_ended_are_written_one_by_one() {
             "{ sleep = \"5ms\", method = [\"clock_nanosleep\", \"sleep\"] },",
         ]
     );
+}
+
+/// Only its first waits are kept, and none of these ended by time.
+#[test]
+fn a_thread_whose_kept_waits_events_ended_is_left_out() {
+    let event = |at: u64| {
+        let wait = enter(Call::EpollWait, Timeout::Length(5_000_000));
+        let done = What::Exit { result: 1 };
+        [(at, THREAD, wait), (at + 500, THREAD, done)]
+    };
+    let mut events: Vec<_> = (0..5_100).flat_map(|n| event(1_000 * n)).collect();
+    let later = sleeps(30, |_| 200_000, |_| 5_000_000, Timeout::Relative);
+    events.extend(after(10_000_000, later));
+    let replay = replayed(&events);
+    assert_eq!((replay.threads.len(), replay.left_out), (0, 1));
 }

@@ -15,6 +15,7 @@ pub(super) fn sentences(run: &Run) -> Vec<String> {
         return vec![];
     };
     let mut sentences = vec![agreement(replayed)];
+    sentences.extend(cut(run, replayed));
     for thread in replayed.threads.iter().take(TOLD) {
         let others = thread.simulated.iter().skip(1);
         sentences.extend(others.map(|waits| on_another(thread, waits)));
@@ -22,11 +23,23 @@ pub(super) fn sentences(run: &Run) -> Vec<String> {
     sentences
 }
 
+/// The part of the trace that the scenario has, if that is not most of it.
+fn cut(run: &Run, replayed: &Replayed) -> Option<String> {
+    let traced = run.beside.traced.as_ref()?.elapsed_ns;
+    (replayed.length_ns < traced / 10 * 9).then(|| {
+        format!(
+            "The scenario has the first {} of {}, as a file has no room for more of these waits.",
+            units::duration(replayed.length_ns),
+            units::duration(traced),
+        )
+    })
+}
+
 fn agreement(replayed: &Replayed) -> String {
     let judged = replayed
         .threads
         .iter()
-        .filter_map(|thread| Some((thread, thread.agrees()?)));
+        .filter_map(|thread| Some((thread, thread.agrees(replayed.length_ns)?)));
     let judged: Vec<_> = judged.collect();
     let n = judged.iter().filter(|(_, agrees)| *agrees).count();
     let model = &replayed.model;
@@ -111,6 +124,7 @@ pub(crate) fn section(run: &Run) -> Option<Section> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_record::TraceFacts;
 
     fn waits(on: &str, late: i64, per_s: f64) -> ReplayedWaits {
         ReplayedWaits {
@@ -133,6 +147,7 @@ mod tests {
                 simulated,
             }],
             left_out: 0,
+            length_ns: 10_000_000_000,
         });
         sentences(&run).join(" ")
     }
@@ -152,6 +167,25 @@ mod tests {
             ),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_scenario_of_a_part_of_the_trace_says_so() {
+        let mut run: Run = Run::of([]);
+        run.beside.traced = Some(TraceFacts {
+            elapsed_ns: 7_000_000_000,
+            ..TraceFacts::default()
+        });
+        let mut said = |length_ns| {
+            run.beside.replayed = Some(Replayed {
+                length_ns,
+                ..Replayed::default()
+            });
+            sentences(&run).join(" ")
+        };
+        let text = said(46_800_000);
+        assert!(text.contains("the first 46.8 ms of 7.00 s"), "{text}");
+        assert!(!said(6_990_000_000).contains("the first"));
     }
 
     #[test]
