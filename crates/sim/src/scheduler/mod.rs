@@ -281,7 +281,7 @@ impl Scheduler {
     pub(crate) fn yields_in_vain(&mut self, cpu: usize, lengths: (Time, Time), most: u64) -> u64 {
         match self {
             Self::Unlimited => most,
-            Self::Quantum(_) => 0,
+            Self::Quantum(scheduler) => scheduler.yields_in_vain(cpu, lengths.0 + lengths.1, most),
             Self::Fair(scheduler) => scheduler.yields_in_vain(cpu, lengths, most),
         }
     }

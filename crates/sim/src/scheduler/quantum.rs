@@ -524,6 +524,30 @@ impl Quantum {
         Time::from_thirds(self.ran.as_thirds() / self.running.len() as u64)
     }
 
+    /// As often as the thread of `cpu` runs for `length` and offers its CPU in vain, at most `most`.
+    pub(super) fn yields_in_vain(&mut self, cpu: usize, length: Time, most: u64) -> u64 {
+        // On Windows only levels decide, which do not change while others wait. On macOS usage
+        // does, and what waits; usage alone adds up until it is aged.
+        let times = match self.turns {
+            Turns::AtTicks(_) if self.wanted_in(cpu).is_none() => most,
+            Turns::Buckets { .. } if self.best(cpu).is_none() => {
+                most.min(self.before_aging(length))
+            }
+            _ => 0,
+        };
+        if times > 0 {
+            self.ran(cpu, length.times(times));
+        }
+        times
+    }
+
+    /// How often a CPU can run for `length` before usage is aged.
+    fn before_aging(&self, length: Time) -> u64 {
+        let cpus = self.running.len() as u64;
+        let aged = Time::from_thirds(TICK.times(self.aging_tick() + 1).as_thirds() * cpus);
+        (aged - self.ran - Time::from_thirds(1)).div(length)
+    }
+
     /// Ends the turn of the thread of `cpu` if it is another's.
     pub(super) fn end_turn(&mut self, cpu: usize) -> bool {
         let is_wanted = self.wanted_in(cpu).is_some();
@@ -948,5 +972,48 @@ mod tests {
         assert_eq!(quantum.next(0), None);
         quantum.left(1);
         assert_eq!(quantum.next(1), Some(2));
+    }
+
+    /// What is skipped leaves all as if it had been done one by one.
+    #[test]
+    fn many_yields_in_vain_are_as_one_after_the_other() {
+        const PARTS: (u64, u64) = (700, 300);
+        let lone = |_: &mut Quantum| {};
+        let beside_less = |quantum: &mut Quantum| {
+            quantum.woken(candidate(1, Priority::Background), Time::ZERO);
+        };
+        let of_a_bucket = |cpus| move || Quantum::new(ns(6_000_000), MACOS, cpus);
+        let raised = || Quantum::new(ns(100), Turns::AtTicks(BOOSTS), 1);
+        type Make<'a> = &'a dyn Fn() -> Quantum;
+        type Set<'a> = &'a dyn Fn(&mut Quantum);
+        let cases: [(Make, Set, u64); 5] = [
+            (&raised, &lone, 1_000_000),
+            (&raised, &beside_less, 1_000_000),
+            // Until usage is aged; a half of a CPU of two.
+            (&of_a_bucket(1), &lone, 124_999),
+            (&of_a_bucket(2), &lone, 249_999),
+            (&of_a_bucket(1), &beside_less, 0),
+        ];
+        for (number, (make, set, expected)) in cases.into_iter().enumerate() {
+            let [mut skipped, mut each] = [make(), make()];
+            for quantum in [&mut skipped, &mut each] {
+                let foreground = Candidate {
+                    is_in_foreground: true,
+                    reason: Reason::Event,
+                    ..candidate(0, Priority::Normal)
+                };
+                quantum.runs(foreground, 0);
+                set(quantum);
+            }
+            let whole = ns(PARTS.0 + PARTS.1);
+            let times = skipped.yields_in_vain(0, whole, 1_000_000);
+            assert_eq!(times, expected, "{number}");
+            for _ in 0..times {
+                each.ran(0, ns(PARTS.0));
+                assert!(!each.end_turn(0), "{number}");
+                each.ran(0, ns(PARTS.1));
+            }
+            assert_eq!(format!("{skipped:?}"), format!("{each:?}"), "{number}");
+        }
     }
 }

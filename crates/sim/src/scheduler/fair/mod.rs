@@ -370,8 +370,7 @@ impl Fair {
         };
         let mut entity = self.threads[id];
         let limit = self.rules.real_time;
-        if self.rules.is_cfs
-            || entity.is_real_time
+        if entity.is_real_time
             || entity.group != ROOT
             || !here.real_time.is_empty()
             || here.real_time_use.served_left(limit).is_some()
@@ -380,8 +379,8 @@ impl Fair {
         }
         let queue = &self.queues[cpu];
         // Alone it gives up nothing; beside others never in vain.
-        let slice = match self.rules.forfeits {
-            true if !queue.waiting.is_empty() => return 0,
+        let slice = match self.rules.is_cfs || self.rules.forfeits {
+            true if queue.threads > 0 => return 0,
             true => 0,
             false => self.virtual_slice(&entity),
         };

@@ -161,6 +161,31 @@ fn who_yields_for_minutes_comes_after_others() {
     assert_ne!(eevdf.woken(candidate(1, Priority::Normal)), Woken::Waits);
 }
 
+#[test]
+fn a_lone_thread_of_cfs_yields_in_vain_as_often_as_it_likes() {
+    let cfs = || {
+        let mut cfs = Fair::new(
+            Rules {
+                is_cfs: true,
+                ..SIMPLE
+            },
+            1,
+        );
+        cfs.runs(candidate(0, Priority::Utility), 0);
+        cfs
+    };
+    let [mut skipped, mut each] = [cfs(), cfs()];
+    assert_eq!(skipped.yields_in_vain(0, (TICK, TICK), 1_000), 1_000);
+    for turn in 0..1_000 {
+        each.ran(0, TICK, TICK.times(2 * turn + 1));
+        assert!(!each.yields(0));
+        each.ran(0, TICK, TICK.times(2 * turn + 2));
+    }
+    assert_eq!(format!("{skipped:?}"), format!("{each:?}"));
+    each.woken(candidate(1, Priority::Normal));
+    assert_eq!(each.yields_in_vain(0, (TICK, TICK), 1_000), 0);
+}
+
 /// A thread that yields after a tenth of a slice, beside a busy one: how much of the CPU it has in per mille.
 fn share_of_a_yielder(forfeits: bool) -> u64 {
     let mut eevdf = Fair::new(Rules { forfeits, ..SIMPLE }, 1);
