@@ -974,7 +974,7 @@ mod tests {
         assert_eq!(quantum.next(1), Some(2));
     }
 
-    /// What is skipped leaves all as if it had been done one by one.
+    /// Skipped offers leave the same state as offers one by one.
     #[test]
     fn many_yields_in_vain_are_as_one_after_the_other() {
         const PARTS: (u64, u64) = (700, 300);
