@@ -1,5 +1,5 @@
 //! How often `identify` names the rule of a log that it does not know: the table of
-//! docs/importing.md.
+//! docs/identifying.md.
 //!
 //! ```sh
 //! cargo run --release -p punctual-lab --example blind -- 10000..11000

@@ -48,7 +48,7 @@ const FEWEST: usize = 40;
 const MOST: usize = 250;
 
 /// A rule fits if it describes the waits at most this much worse than a description without a rule, in
-/// nats per wait. Calibrated on logs that simulated models made (docs/importing.md).
+/// nats per wait. Calibrated on logs that simulated models made (docs/identifying.md).
 const FITS: f64 = 0.25;
 
 /// Another rule must fit worse than the best one by this much over all waits, in nats.
