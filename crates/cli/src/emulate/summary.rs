@@ -1,7 +1,12 @@
 //! The summary of runs: their waits, and the limits of the emulation.
 
+use punctual_core::Nanos;
+use punctual_core::setting::Throttling;
+use punctual_lab::timer_rule::situation::of_model;
 use punctual_preload::runtime::{Instead, Line};
-use punctual_record::{Emulated, EmulatedWaits};
+use punctual_record::{Emulated, EmulatedSettings, EmulatedWaits};
+use punctual_report::doctor::rule_in_force;
+use punctual_report::prose;
 use punctual_sim::Model;
 
 use super::books::Books;
@@ -17,11 +22,11 @@ pub(super) fn summary(
     is_verbose: bool,
 ) -> Vec<String> {
     let mut lines = vec![format!(
-        "emulated {} in {}: {}",
+        "emulated {} in {}",
         model.name(),
         counted(books.processes, "process", "processes"),
-        model.rule_in_words()
     )];
+    lines.extend(rule(model, &emulated.settings));
     lines.extend(table(&emulated.waits));
     let by_event: u64 = (emulated.waits.iter())
         .map(|waits| waits.ended_by_event)
@@ -36,6 +41,31 @@ pub(super) fn summary(
     lines.extend(emulated.limits.iter().cloned());
     lines.extend(punctual_lab::evidence(std::slice::from_ref(model)));
     lines
+}
+
+/// The rule that processes with these settings meet, in lines of prose.
+fn rule(model: &Model, settings: &EmulatedSettings) -> Vec<String> {
+    let Ok(mut situation) = of_model(model) else {
+        return vec![];
+    };
+    let request = settings.request_ns.map(Nanos::new);
+    let is_ignored = settings.hidden && situation.throttles();
+    if situation.throttles() {
+        situation.throttling = Some(Throttling::HonourRequests);
+    }
+    let mut text = String::new();
+    match (request, &mut situation.interval) {
+        (Some(_), Some(_)) if is_ignored => {
+            text = format!(" {} ignores requests of hidden processes.", model.name());
+        }
+        (Some(request), Some(interval)) => {
+            situation.own_request = Some(request);
+            interval.current = interval.current.min(request.max(interval.finest));
+        }
+        _ => {}
+    }
+    let text = rule_in_force(&situation) + &text;
+    prose::paragraph(&text).lines().map(str::to_owned).collect()
 }
 
 /// The limits of emulated runs, a line each.

@@ -13,7 +13,7 @@ use punctual_record::{
     LatencyTier, Measurement, Run, Verdict,
 };
 
-pub use rule::timer_rule;
+pub use rule::{rule_in_force, timer_rule};
 
 use crate::prose;
 use crate::tables::Section;
@@ -29,7 +29,7 @@ pub fn in_words(findings: &DoctorFindings, results: &mut [Measurement]) -> Diagn
     }
     let (facts, not_told) = rule::facts(&findings.situation, findings.disturbance.as_ref());
     Diagnosis {
-        rule: rule::rule(&findings.situation),
+        rule: rule_in_force(&findings.situation),
         model: findings.model.clone(),
         no_prediction: (findings.no_prediction.as_ref())
             .map(|why| rule::no_prediction(why, &findings.situation)),

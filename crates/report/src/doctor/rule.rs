@@ -8,7 +8,7 @@ use punctual_record::{Disturbance, Fact, HostFacts, NoRule, Situation, System, T
 use crate::warnings::quota_in_words;
 
 /// The timer rule in force, in a few sentences.
-pub(super) fn rule(situation: &Situation) -> String {
+pub fn rule_in_force(situation: &Situation) -> String {
     match &situation.system {
         System::Linux => linux(situation),
         System::Windows => windows(situation),

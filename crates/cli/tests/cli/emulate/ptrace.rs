@@ -63,7 +63,7 @@ fn waits_of_a_static_program_end_when_the_rule_ends_them() {
     let done = emulate(&["windows-11"], &program, &["sleeps", "1"]);
     let said = stderr(&done);
     for words in [
-        "in 1 process:",
+        "in 1 process",
         "4 waits by ptrace: the return was not observed",
     ] {
         assert!(said.contains(words), "{said}");
