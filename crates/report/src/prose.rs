@@ -38,6 +38,14 @@ pub(crate) fn page() -> usize {
     columns().map_or(WIDTH, |columns| columns.min(WIDTH))
 }
 
+/// Names in words; of more than two the first, and how many others there are.
+pub(crate) fn first_and_more(names: &[&str]) -> String {
+    match names {
+        [first, others @ ..] if others.len() > 1 => format!("{first} and {} more", others.len()),
+        names => names.join(" and "),
+    }
+}
+
 /// The columns that a text takes in a terminal.
 pub fn width(text: &str) -> usize {
     text.width()

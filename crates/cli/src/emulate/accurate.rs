@@ -70,7 +70,7 @@ fn summary(accurate: &Accurate, words: &[u64], took: Duration) -> Vec<String> {
         _ => format!("waits of {processes} processes"),
     };
     lines.push(format!(
-        "{all} spun for {:.2} % of a CPU; the limit is {} % for each process",
+        "{all} spun for {:.2} % of a CPU; the limit is {} % for each process, and what it saved of the last second",
         share * 100.0,
         accurate.spin * 100.0
     ));
@@ -83,7 +83,7 @@ fn summary(accurate: &Accurate, words: &[u64], took: Duration) -> Vec<String> {
     let by_event = word(at::BY_EVENT);
     if by_event > 0 {
         lines.push(format!(
-            "{by_event} waits were ended by an event or a signal, as ever"
+            "{by_event} waits were ended by an event or a signal"
         ));
     }
     lines
@@ -101,28 +101,28 @@ fn compared(class: Class, now: Lateness<'_>, alone: Lateness<'_>) -> Option<Stri
     };
     let natively = figures(alone).map(|figures| {
         let waits = alone.count();
-        format!("{figures} natively (as measured by {waits} that were left alone, one in {ONE_IN} of the first)")
+        format!("natively {figures} ({waits} waits: one in {ONE_IN} of the first was left as it is)")
     });
-    let now = figures(now).map(|figures| format!("{figures} now ({} waits)", now.count()));
-    let late = match (natively, now) {
-        (Some(natively), Some(now)) => format!("{natively}, {now}"),
-        (None, Some(now)) => format!("{now}; none was left alone to compare with"),
-        (natively, None) => natively?,
+    let now = figures(now).map(|figures| format!("now {figures} ({} waits)", now.count()));
+    let late = match (now, natively) {
+        (Some(now), Some(natively)) => format!("{now}; {natively}"),
+        (Some(now), None) => format!("{now}; none was left as it is, to compare with"),
+        (None, natively) => natively?,
     };
-    Some(format!("{what}: late {late}"))
+    Some(format!("{what}: {late}"))
 }
 
 /// Lateness in two figures: the median, and the 99th percentile or, of few waits, the most.
 fn figures(late: Lateness<'_>) -> Option<String> {
     let (name, part) = match late.count() {
         0..100 => ("at most", 1.0),
-        _ => ("p99", 0.99),
+        _ => ("at p99", 0.99),
     };
     let shown = |part| {
         late.quantile(part)
             .map(|late| units::duration(late.as_ns()))
     };
-    Some(format!("p50 {}, {name} {}", shown(0.5)?, shown(part)?))
+    Some(format!("{} late at p50, {} {name}", shown(0.5)?, shown(part)?))
 }
 
 #[cfg(test)]
@@ -161,11 +161,11 @@ mod tests {
         words[at::BY_EVENT] = 9;
         let said = summary(&RUN, &words, Duration::from_secs(10)).join("\n");
         insta::assert_snapshot!(said, @r"
-        sleeps: late p50 100 us, p99 1.87 ms natively (as measured by 200 that were left alone, one in 8 of the first), p50 2.02 us, p99 39.9 us now (6000 waits)
-        timeouts of condition variables and locks, which do not spin: late p50 60.4 us, at most 60.4 us now (3 waits); none was left alone to compare with
-        waits spun for 1.30 % of a CPU; the limit is 5 % for each process
+        sleeps: now 2.02 us late at p50, 39.9 us at p99 (6000 waits); natively 100 us late at p50, 1.87 ms at p99 (200 waits: one in 8 of the first was left as it is)
+        timeouts of condition variables and locks, which do not spin: now 60.4 us late at p50, 60.4 us at most (3 waits); none was left as it is, to compare with
+        waits spun for 1.30 % of a CPU; the limit is 5 % for each process, and what it saved of the last second
         7 waits began with less than 20 us of that left, and hardly spun (--spin allows more)
-        9 waits were ended by an event or a signal, as ever
+        9 waits were ended by an event or a signal
         ");
     }
 

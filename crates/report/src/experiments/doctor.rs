@@ -172,7 +172,7 @@ fn in_words(row: &Row<'_, Doctor>) -> String {
     let predicted = units::lateness(predicted);
     if row.of.verdict == Some(Judged::TooBusy) {
         return format!(
-            "{begin}; the timer rule in force predicts {predicted}. This computer was too busy to say why they differ."
+            "{begin}; the timer rule in force predicts {predicted}. punctual cannot say why they differ, because the computer was too busy."
         );
     }
     let verdict = match row.of.verdict {
@@ -345,7 +345,7 @@ mod tests {
         let busy = answer(&run).unwrap();
         assert!(
             busy.sentences[0]
-                .ends_with("predicts 14.6 ms. This computer was too busy to say why they differ."),
+                .ends_with("predicts 14.6 ms. punctual cannot say why they differ, because the computer was too busy."),
             "{busy:?}"
         );
         assert_eq!(

@@ -339,13 +339,10 @@ fn least_late(
             late(least)
         )),
         _ => Some(format!(
-            "The least late of {n} calls, without a significant difference, are {}: {}.",
-            prose::list(
-                [least.of.method.as_str()]
-                    .into_iter()
-                    .chain(those(Judged::Alike))
-            ),
-            late(least)
+            "The least late of {n} calls is {}: {}. No significant difference from {}.",
+            least.of.method,
+            late(least),
+            prose::first_and_more(&those(Judged::Alike).collect::<Vec<_>>())
         )),
     }
 }

@@ -313,7 +313,7 @@ impl<'r> Loop<'r> {
                     [] => ("is cheapest", String::new()),
                     alike => (
                         "cost least",
-                        format!(" No significant difference from {}.", listed(alike)),
+                        format!(" No significant difference from {}.", prose::first_and_more(alike)),
                     ),
                 };
                 format!(
@@ -331,7 +331,7 @@ impl<'r> Loop<'r> {
                 format!(
                     "{begin} cost least{weighed}: {}. No significant difference from {}.",
                     in_figures(best),
-                    listed(&self.not_told(USUAL))
+                    prose::first_and_more(&self.not_told(USUAL))
                 )
             }
         }
@@ -432,14 +432,6 @@ fn introduced(subject: &str) -> &'static str {
         SubjectId::Library => " (this library as programs call it)",
         SubjectId::Adaptive(_) => " (of this library)",
         _ => "",
-    }
-}
-
-/// Names in words, of several the first.
-fn listed(names: &[&str]) -> String {
-    match names {
-        [first, others @ ..] if others.len() > 1 => format!("{first} and {} more", others.len()),
-        names => names.join(" and "),
     }
 }
 

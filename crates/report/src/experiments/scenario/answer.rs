@@ -236,12 +236,12 @@ fn stated(all: &[Expectation], title: Option<&str>) -> Option<String> {
     let of = title.map_or_else(String::new, |title| format!("Shown: \"{title}\". "));
     match (n, &differing[..]) {
         (0, _) => None,
-        (1, []) => Some(format!("{of}It agrees with the figure of its source.")),
+        (1, []) => Some(format!("{of}The simulation agrees with its one published figure.")),
         (_, []) => Some(format!(
-            "{of}It agrees with all {n} figures of its sources."
+            "{of}The simulation agrees with all its {n} published figures."
         )),
         (_, [first, ..]) => Some(format!(
-            "{of}It agrees with {} of {n} figures of its sources. One that differs: {}, on {}.",
+            "{of}The simulation agrees with {} of its {n} published figures. One that differs: {}, on {}.",
             hold.len(),
             figure(first),
             first.on

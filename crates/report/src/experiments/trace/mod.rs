@@ -174,7 +174,6 @@ fn latest(row: Row<'_, Traced>) -> Option<String> {
     if ns < total / 2 || total == 0 {
         return None;
     }
-    let share = |ns: u64| format!("{:.0} %", ns as f64 / total as f64 * 100.0);
     let waits = format!(
         "Of the latest {} %",
         units::plain(latest.n as f64 / row.of.all.n as f64 * 100.0)
@@ -182,11 +181,16 @@ fn latest(row: Row<'_, Traced>) -> Option<String> {
     Some(match behind(latest).filter(|_| part.is_cpu) {
         Some(behind) => format!(
             "{waits}, {} of the lateness passed behind {}.",
-            share(behind.ns),
+            share(behind.ns, latest),
             named(behind)
         ),
-        None => format!("{waits}, {} of the lateness {}.", share(ns), part.was),
+        None => format!("{waits}, {} of the lateness {}.", share(ns, latest), part.was),
     })
+}
+
+/// A part of the lateness of some waits, in per cent.
+fn share(ns: u64, of: &LateShare) -> String {
+    format!("{:.0} %", ns as f64 / of.parts_ns.sum().max(1) as f64 * 100.0)
 }
 
 fn behind(share: &LateShare) -> Option<&Behind> {
@@ -207,7 +211,10 @@ fn help(row: Row<'_, Traced>, facts: &TraceFacts, command: &str) -> Option<Strin
         }
         Some(LateCause::Busy) => {
             let who = behind(&of.all).map_or_else(|| "other threads".to_owned(), named);
-            format!("The CPU was busy with {who}: another CPU or a higher priority would help most.")
+            format!(
+                "{} of all lateness was waiting for a CPU, mostly behind {who}: another CPU or a higher priority would help most.",
+                share(of.all.parts_ns.cpu, &of.all)
+            )
         }
         Some(LateCause::RealTime) => {
             let who = behind(&of.all).map_or_else(|| "a real-time thread".to_owned(), named);
@@ -250,7 +257,7 @@ fn help(row: Row<'_, Traced>, facts: &TraceFacts, command: &str) -> Option<Strin
                 false => ("about", with_less_slack(command)),
             };
             format!(
-                "Less timer slack would help most: {about} {} late. Try it: {tries}",
+                "Less timer slack would help most: {about} {} late at p50. Try it: {tries}",
                 units::duration(left),
             )
         }
@@ -298,7 +305,7 @@ fn adds_up(row: Row<'_, Traced>, facts: &TraceFacts) -> Option<String> {
         s => format!("{:.0} min", s / 60.0),
     };
     Some(format!(
-        "Each wait begins when the work before it ends, so lateness adds up: the loop loses {time} an hour. Absolute deadlines would not."
+        "Each wait begins when the work before it ends, so lateness adds up: the loop loses {time} an hour. With deadlines at even distances it would lose nothing."
     ))
 }
 
