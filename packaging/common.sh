@@ -16,6 +16,8 @@ mkdir -p "$packages"
 # Linux on this computer's processor, x86_64 or aarch64.
 musl=$(uname -m)-unknown-linux-musl
 gnu=$(uname -m)-unknown-linux-gnu
+# The oldest glibc that docs/installing.md promises.
+glibc=2.34
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 : "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct)}"
 export SOURCE_DATE_EPOCH
