@@ -18,6 +18,8 @@ musl=$(uname -m)-unknown-linux-musl
 gnu=$(uname -m)-unknown-linux-gnu
 # The oldest glibc that docs/installing.md promises.
 glibc=2.34
+# Empty until there is one.
+repository=$(sed -n 's/^repository = "\(.*\)"/\1/p' Cargo.toml)
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 : "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct)}"
 export SOURCE_DATE_EPOCH
