@@ -15,7 +15,7 @@ packages_workflows=(shellcheck)
 packages_prometheus=(prometheus curl)
 packages_wheel=(unzip)
 packages_deb=(dpkg-dev lintian strace systemd)
-packages_deb_in_root=(mmdebstrap systemd)
+packages_deb_in_root=(mmdebstrap systemd systemd-container curl procps)
 # Of the compiler that .ci/msrv unpacks.
 packages_msrv=(libedit2 libxml2 libz3-4)
 packages_rust=(rustc-web rust-web-src libstd-rust-web-dev lld-19)
