@@ -13,8 +13,13 @@ export CARGO_TARGET_DIR
 packages=$CARGO_TARGET_DIR/packages
 mkdir -p "$packages"
 
-musl=x86_64-unknown-linux-musl
-gnu=x86_64-unknown-linux-gnu
+# Linux on this computer's processor, x86_64 or aarch64.
+musl=$(uname -m)-unknown-linux-musl
+gnu=$(uname -m)-unknown-linux-gnu
+# The oldest glibc that docs/installing.md promises.
+glibc=2.34
+# Empty until there is one.
+repository=$(sed -n 's/^repository = "\(.*\)"/\1/p' Cargo.toml)
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 : "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct)}"
 export SOURCE_DATE_EPOCH
@@ -29,11 +34,16 @@ CARGO_ENCODED_RUSTFLAGS=$(printf '%s\x1f' \
 CARGO_ENCODED_RUSTFLAGS=${CARGO_ENCODED_RUSTFLAGS%$'\x1f'}
 export CARGO_ENCODED_RUSTFLAGS CARGO_INCREMENTAL=0
 
+# program_of TARGET: the name of the command's file.
+program_of() {
+  case $1 in *windows*) echo punctual.exe ;; *) echo punctual ;; esac
+}
+
 # build TARGET: the stripped command for that target; $program is its path.
 build() {
   [ -d "$(rustc --print sysroot)/lib/rustlib/$1" ] || rustup target add "$1"
   cargo build --quiet --locked --profile dist --package punctual-cli --target "$1"
-  program=$CARGO_TARGET_DIR/$1/dist/punctual
+  program=$CARGO_TARGET_DIR/$1/dist/$(program_of "$1")
 }
 
 # documents FOLDER: manual pages and completions, made by the command for this computer.

@@ -99,7 +99,7 @@ fn the_list_of_symbols_has_each_function() {
 #[test]
 fn the_readme_installs_the_cargo_c_of_ci() {
     let this = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let ci = fs::read_to_string(this.join("../../.ci/capi")).unwrap();
+    let ci = fs::read_to_string(this.join("../../.ci/cinstall")).unwrap();
     let version = ci.lines().find_map(|line| line.strip_prefix("cargo_c="));
     let command = format!(
         "cargo install --locked cargo-c --version {} ",
