@@ -174,8 +174,7 @@ pub(crate) fn unless_stopped_again<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<Option<T>> {
     let before = stop.is_requested();
-    let is_wanted =
-        || IS_TERMINATED.load(Ordering::SeqCst) || !before && stop.is_requested();
+    let is_wanted = || IS_TERMINATED.load(Ordering::SeqCst) || !before && stop.is_requested();
     unless(is_wanted, work)
 }
 

@@ -504,8 +504,8 @@ impl Engine {
         self.with(thread, |wait, cpus| {
             wait.advance(now, cpus);
             let deadline = match is_relative {
-                // The kernel counts from now, and the program from its call.
-                true => timer.soft.saturating_sub(now - wait.entered),
+                // The kernel counts from just before, and the program from its call. No length has passed before that.
+                true => (timer.soft.saturating_sub(now - wait.entered)).max(wait.entered),
                 false => timer.soft,
             };
             wait.arm(timer, deadline);

@@ -41,7 +41,8 @@ impl<'a> Replay<'a> {
         is_here: bool,
         stop: &Stop,
     ) -> Result<()> {
-        let model = model_of(&run.results, is_here)?;
+        let has_bounds = engine.has_bounds();
+        let model = model_of(&run.results, is_here, has_bounds)?;
         let replay = replay(engine, &model)?;
         let scenario = Scenario::read("recorded", &replay.text).map_err(|why| anyhow!("{why}"))?;
         self.to.write(&replay.text)?;
@@ -92,7 +93,9 @@ fn replayed(
         let run = move || scenario::run(&scenario, &model, SEED, false);
         let ran = stop::unless_stopped_again(stop, run)?;
         let Some(ran) = ran else {
-            bail!("it was stopped before the simulations ended: the scenario was written, and not compared");
+            bail!(
+                "it was stopped before the simulations ended: the scenario was written, and not compared"
+            );
         };
         let ran = ran.map_err(|why| anyhow!(why))?;
         for thread in &mut threads {
@@ -124,8 +127,9 @@ fn waits(model: &str, row: Option<&Measurement>) -> ReplayedWaits {
 }
 
 /// The model of the computer: its facts, the slack of most waits, and the wake-up of usual waits. That is their time from
-/// the interrupt that is due until the call returned, without others on the CPU.
-fn model_of(rows: &[Measurement], is_here: bool) -> Result<Model> {
+/// the interrupt that is due until the call returned, without others on the CPU. Where slack is an upper bound, the
+/// interrupt and the wake-up are not seen: they are the unknown time.
+fn model_of(rows: &[Measurement], is_here: bool, has_bounds: bool) -> Result<Model> {
     let traced = rows.iter().filter_map(|row| match &row.experiment {
         Experiment::Trace(of) => Some(&**of),
         _ => None,
@@ -145,6 +149,9 @@ fn model_of(rows: &[Measurement], is_here: bool) -> Result<Model> {
         let parts = &of.middle.parts_ns;
         n += of.middle.n;
         wake += parts.interrupt + parts.wake_up + parts.return_;
+        if has_bounds {
+            wake += parts.unknown;
+        }
     }
     let wake = Nanos::new(wake.checked_div(n).unwrap_or(0));
     // No model knows a foreign scheduler.
@@ -153,4 +160,35 @@ fn model_of(rows: &[Measurement], is_here: bool) -> Result<Model> {
         .flatten()
         .map_or_else(|| timer_rule::linux_elsewhere(slack, wake), Ok);
     model.map_err(|why| anyhow!("there is no model of this computer: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_trace::text;
+
+    /// A library sees neither timers nor wake-ups.
+    #[test]
+    fn the_wake_up_is_unknown_time_where_slack_is_a_bound() {
+        let mut events = text::head(None);
+        for n in 0..40_u64 {
+            let at = 1_000_000 + n * 2_000_000;
+            let due = at + 1_000_000;
+            let rest = [
+                format!("{at} 0 7 enter 7 nanosleep 1000000"),
+                format!("{at} 0 7 due {due} 50000 timer"),
+                format!("{} 0 7 exit 0", due + 74_000),
+            ];
+            events.extend(rest.map(|line| line + "\n"));
+        }
+        let engine = text::read(&events).unwrap();
+        let model = model_of(&engine.rows(), false, engine.has_bounds()).unwrap();
+        assert!(
+            model.name().contains("slack=50us,wake=24us"),
+            "{}",
+            model.name()
+        );
+        let model = model_of(&engine.rows(), false, false).unwrap();
+        assert!(model.name().contains("wake=0ns"), "{}", model.name());
+    }
 }
