@@ -44,9 +44,7 @@ pub(crate) fn on_its_thread<T: Send>(
     start: impl FnOnce() -> Result<T> + Send,
 ) -> Result<T> {
     // Slack first: a real-time thread ignores it.
-    if let Some(wanted) = args.slack {
-        set_slack(wanted)?;
-    }
+    let _slack = args.slack.map(hold_slack).transpose()?;
     // A new thread has the slack also as its default, to which Linux goes back
     // when a thread was real-time for a while (prctl(2), PR_SET_TIMERSLACK).
     let started = std::thread::scope(|scope| {
@@ -71,16 +69,17 @@ fn replace(args: &ExecArgs) -> Result<Infallible> {
     Err(anyhow!("{}", program::replace(command.args(rest))))
 }
 
-/// Sets the timer slack of the calling thread.
-pub(crate) fn set_slack(wanted: Nanos) -> Result<()> {
-    let granted = slack::set(wanted).map_err(Error::msg)?;
+/// Holds a timer slack for the calling thread, which the programs and threads inherit that it starts meanwhile.
+pub(crate) fn hold_slack(wanted: Nanos) -> Result<slack::Guard> {
+    let held = slack::hold(wanted).map_err(Error::msg)?;
+    let granted = held.granted();
     if granted != wanted {
         bail!(
             "timer slack of {wanted} was not granted, but {granted}: a real-time thread has none, \
              so start this with an ordinary policy, `chrt --other 0 punctual ...`"
         );
     }
-    Ok(())
+    Ok(held)
 }
 
 /// The start of its help.

@@ -8,7 +8,7 @@
 use std::process::exit;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -39,6 +39,7 @@ fn listen(wanted: impl Fn() + Send + 'static) -> Result<()> {
         Answer::AtOnce => exit(INTERRUPTED),
         Answer::InTime(begin) => {
             if begin {
+                IS_TERMINATED.store(true, Ordering::SeqCst);
                 end_within(GRACE, TERMINATED);
             }
             wanted();
@@ -86,6 +87,9 @@ const ORPHAN: Duration = Duration::from_secs(5);
 /// Exit codes of processes that a signal ends, as shells have them: 128 and its number.
 const INTERRUPTED: i32 = 130;
 const TERMINATED: i32 = 143;
+
+/// Whether there was a termination.
+static IS_TERMINATED: AtomicBool = AtomicBool::new(false);
 
 /// Whether results are being written.
 static IS_WRITING: AtomicBool = AtomicBool::new(false);
@@ -146,6 +150,55 @@ pub(crate) fn if_nobody_reads() {
         && console::reader_has_gone()
     {
         stop.request();
+    }
+}
+
+/// The result of `work`, or `None` if the user ends it first. The work then continues in its
+/// thread until the process ends.
+pub(crate) fn unless_stopped<T: Send + 'static>(
+    stop: &Stop,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<Option<T>> {
+    let done = unless(|| stop.is_requested(), work)?;
+    if done.is_none() {
+        // From here on a termination waits for what is written.
+        stop.end();
+    }
+    Ok(done)
+}
+
+/// The same after a measurement that Ctrl-C may have ended: then a termination alone ends the work, and a second Ctrl-C ends
+/// the process.
+pub(crate) fn unless_stopped_again<T: Send + 'static>(
+    stop: &Stop,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<Option<T>> {
+    let before = stop.is_requested();
+    let is_wanted = || IS_TERMINATED.load(Ordering::SeqCst) || !before && stop.is_requested();
+    unless(is_wanted, work)
+}
+
+fn unless<T: Send + 'static>(
+    is_wanted: impl Fn() -> bool,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<Option<T>> {
+    /// A user does not notice so much.
+    const LOOK: Duration = Duration::from_millis(50);
+    let (tell, told) = channel();
+    let work = move || tell.send(work());
+    let thread = std::thread::Builder::new().spawn(work);
+    let thread = thread.context("cannot start a thread to simulate on")?;
+    loop {
+        match told.recv_timeout(LOOK) {
+            Ok(done) => return Ok(Some(done)),
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) if is_wanted() => return Ok(None),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+    match thread.join() {
+        Ok(_) => Ok(None),
+        Err(panic) => std::panic::resume_unwind(panic),
     }
 }
 

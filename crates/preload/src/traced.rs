@@ -2,6 +2,10 @@
 //!
 //! A wait makes two records in a ring: one as it begins, one as it returns. The command reads the ring about ten
 //! times a second and says how far. A record that finds no room is counted and not written.
+//!
+//! A thread takes a number, claims the place of that number, writes the record and then marks it as there. It may be
+//! stopped or killed in between. Its place then stays claimed, and other records pass it by: a record that is there is
+//! whole, whenever the thread continues.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -45,6 +49,16 @@ pub fn page() -> Vec<u64> {
 /// The place of a record in the page.
 pub const fn place(number: u64) -> usize {
     at::RING + (number % ROOM) as usize * RECORD
+}
+
+/// The bit of the first word of a record that says that a thread has claimed its place. The other bits are the number of the
+/// record, and one.
+const CLAIMED: u64 = 1 << 63;
+
+/// Whether record number `number` will not come, as a thread holds its place that was to write an earlier one. `first` is the
+/// first word of the place.
+pub const fn is_passed_by(number: u64, first: u64) -> bool {
+    first & CLAIMED != 0 && first != number.wrapping_add(1) | CLAIMED
 }
 
 /// The timer that ends a call.
@@ -137,6 +151,12 @@ impl System {
         }
     }
 
+    /// Whether the kernel arms a timer even for no time at all, as it does for an instant that has passed. Others then look
+    /// for their event and return.
+    pub const fn arms_for_no_time(self) -> bool {
+        matches!(self, Self::Nanosleep | Self::ClockNanosleep | Self::Futex)
+    }
+
     /// The call with this number.
     fn numbered(number: u64) -> Option<Self> {
         Self::ALL.get(usize::try_from(number).ok()?).copied()
@@ -225,7 +245,7 @@ impl Record {
         }
     }
 
-    /// Reads the words of record number `number`; `None` if it is not there yet. A page that something else has written
+    /// Reads the words of record number `number`; `None` if it is not there (yet). A page that something else has written
     /// to gives an error.
     pub fn of(number: u64, words: &[u64; RECORD]) -> Option<Result<Self, Spoilt>> {
         let &[there, time, who, kind, first, second, name, rest] = words;
@@ -293,30 +313,69 @@ impl<'p> Ring<'p> {
 
     /// Writes a record, if there is room.
     pub fn write(self, record: Record) {
-        let (taken, read) = (&self.0[at::TAKEN], &self.0[at::READ]);
-        let mut number = taken.load(Ordering::Relaxed);
-        loop {
-            // A spoilt page may say anything.
-            let waiting = number.wrapping_sub(read.load(Ordering::Acquire));
-            if waiting >= ROOM {
-                self.0[at::LOST].fetch_add(1, Ordering::Relaxed);
-                return;
-            }
-            match taken.compare_exchange_weak(
-                number,
-                number.wrapping_add(1),
-                Ordering::Relaxed,
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => break,
-                Err(other) => number = other,
+        match self.claim() {
+            Some(claim) => claim.write(record),
+            None => _ = self.0[at::LOST].fetch_add(1, Ordering::Relaxed),
+        }
+    }
+
+    /// Claims the place of a new record; `None` without room.
+    fn claim(self) -> Option<Claim<'p>> {
+        /// Places in a row that threads hold which were stopped or killed: in a page that is not spoilt, hardly any.
+        const MOST_HELD: usize = 64;
+        for _ in 0..MOST_HELD {
+            let number = self.take()?;
+            let words = &self.0[place(number)..][..RECORD];
+            let before = words[0].load(Ordering::Relaxed);
+            let claimed = number.wrapping_add(1) | CLAIMED;
+            // Else it is claimed, or a later record is there: this thread was stopped meanwhile.
+            if before <= number
+                && (words[0])
+                    .compare_exchange(before, claimed, Ordering::Acquire, Ordering::Relaxed)
+                    .is_ok()
+            {
+                return Some(Claim { words, number });
             }
         }
-        let place = place(number);
-        for (word, value) in self.0[place + 1..place + RECORD].iter().zip(record.words()) {
+        None
+    }
+
+    /// Takes the next number, if there is room for it.
+    fn take(self) -> Option<u64> {
+        let (taken, read) = (&self.0[at::TAKEN], &self.0[at::READ]);
+        loop {
+            // In this order: no more are read than were taken.
+            let before = read.load(Ordering::Acquire);
+            let number = taken.load(Ordering::Relaxed);
+            // A spoilt page may say anything.
+            let is_full = number.wrapping_sub(before) >= ROOM;
+            if is_full && read.load(Ordering::Relaxed) == before {
+                return None;
+            }
+            let next = number.wrapping_add(1);
+            if !is_full
+                && taken
+                    .compare_exchange_weak(number, next, Ordering::Relaxed, Ordering::Relaxed)
+                    .is_ok()
+            {
+                return Some(number);
+            }
+        }
+    }
+}
+
+/// A place that is this thread's until it has written its record.
+struct Claim<'p> {
+    words: &'p [AtomicU64],
+    number: u64,
+}
+
+impl Claim<'_> {
+    fn write(self, record: Record) {
+        for (word, value) in self.words[1..].iter().zip(record.words()) {
             word.store(value, Ordering::Relaxed);
         }
-        self.0[place].store(number.wrapping_add(1), Ordering::Release);
+        self.words[0].store(self.number.wrapping_add(1), Ordering::Release);
     }
 }
 
@@ -388,6 +447,100 @@ mod tests {
         ring.write(record(BEGIN));
         assert_eq!(read(&words, ROOM), Some(Ok(record(BEGIN))));
         assert_eq!(read(&words, 0), None);
+    }
+
+    /// As where a signal handler waits in the middle of a record, and where its thread is stopped or killed there.
+    #[test]
+    fn a_record_under_way_is_passed_by_and_harms_no_other() {
+        let words = words();
+        let ring = Ring::new(&words).unwrap();
+        let [stopped, killed] = [(); 2].map(|()| ring.claim().unwrap());
+        assert_eq!((stopped.number, killed.number), (0, 1));
+        for n in 0..2 * ROOM {
+            words[at::READ].store(n, Ordering::Relaxed);
+            ring.write(record(BEGIN));
+        }
+        let first = |number| words[place(number)].load(Ordering::Relaxed);
+        for number in [0, 1] {
+            assert_eq!(read(&words, number), None);
+            assert!(!is_passed_by(number, first(number)));
+            for later in [number + ROOM, number + 2 * ROOM] {
+                assert_eq!(read(&words, later), None);
+                assert!(is_passed_by(later, first(later)));
+            }
+        }
+        // Four were passed by: number 2 * ROOM + 5 is the last.
+        for number in ROOM + 6..=2 * ROOM + 5 {
+            let is_held = place(number) <= place(1);
+            assert_eq!(read(&words, number).is_none(), is_held, "{number}");
+        }
+        // It continues, long after its number was given up. Its place is then free again.
+        stopped.write(record(BEGIN));
+        assert_eq!(read(&words, 2 * ROOM), None);
+        assert!(!is_passed_by(3 * ROOM, first(3 * ROOM)));
+        for n in 2 * ROOM..3 * ROOM {
+            words[at::READ].store(n, Ordering::Relaxed);
+            ring.write(record(BEGIN));
+        }
+        assert_eq!(read(&words, 3 * ROOM), Some(Ok(record(BEGIN))));
+        assert_eq!(words[at::LOST].load(Ordering::Relaxed), 0);
+    }
+
+    /// A thread that took a number and was stopped before it claimed its place comes too late.
+    #[test]
+    fn a_later_record_is_not_replaced_by_an_earlier_one() {
+        let words = words();
+        let ring = Ring::new(&words).unwrap();
+        words[place(0)].store(ROOM + 1, Ordering::Relaxed);
+        ring.write(record(BEGIN));
+        assert_eq!(words[place(0)].load(Ordering::Relaxed), ROOM + 1);
+        assert_eq!(read(&words, 1), Some(Ok(record(BEGIN))));
+    }
+
+    #[test]
+    fn records_of_many_threads_are_whole_and_none_is_lost() {
+        const EACH: u64 = ROOM / 2;
+        const WRITERS: u64 = 4;
+        let words = words();
+        let ring = Ring::new(&words).unwrap();
+        let word = |at: usize| words[at].load(Ordering::Acquire);
+        // All words of a record follow from its time.
+        let numbered = |time: u64| Record {
+            time,
+            what: What::Begin {
+                call: System::Poll,
+                due: !time,
+                is_instant: false,
+                slack: time.rotate_left(32),
+                is_real_time: false,
+                is_nice: false,
+                name: [time as u8; 16],
+            },
+            ..record(BEGIN)
+        };
+        let mut seen = vec![false; (EACH * WRITERS) as usize];
+        std::thread::scope(|scope| {
+            for writer in 0..WRITERS {
+                scope.spawn(move || {
+                    for n in 0..EACH {
+                        while word(at::TAKEN).wrapping_sub(word(at::READ)) > ROOM / 2 {
+                            std::thread::yield_now();
+                        }
+                        ring.write(numbered(writer * EACH + n));
+                    }
+                });
+            }
+            for number in 0..EACH * WRITERS {
+                while word(place(number)) != number + 1 {
+                    std::thread::yield_now();
+                }
+                let record = read(&words, number).unwrap().unwrap();
+                assert_eq!(record, numbered(record.time));
+                assert!(!std::mem::replace(&mut seen[record.time as usize], true));
+                words[at::READ].store(number + 1, Ordering::Release);
+            }
+        });
+        assert_eq!(word(at::LOST), 0);
     }
 
     #[test]

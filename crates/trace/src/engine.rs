@@ -40,6 +40,7 @@ pub struct Engine {
     last: u64,
     events: u64,
     lost: u64,
+    throttled_ns: Option<u64>,
     not_noted: u64,
     has_bounds: bool,
     /// The waits that ended since the last time, if they are wanted.
@@ -118,8 +119,11 @@ impl Engine {
         let now = self.last.max(event.time);
         self.last = now;
         let Event { cpu, thread, .. } = *event;
-        // These two are of no thread.
-        if !matches!(event.what, What::Clocks(_) | What::Lost { .. }) {
+        // These are of no thread.
+        if !matches!(
+            event.what,
+            What::Clocks(_) | What::Throttled { .. } | What::Lost { .. }
+        ) {
             let name = self.names.get(&thread).copied().unwrap_or_default();
             self.cpus.observe(cpu, now, thread, name);
         }
@@ -195,6 +199,9 @@ impl Engine {
             What::Named(name) => self.rename(thread, name),
             What::Clocks(clocks) => self.clocks = clocks,
             What::End => self.end(thread, now),
+            What::Throttled { ns } => {
+                self.throttled_ns = Some(self.throttled_ns.unwrap_or(0).saturating_add(ns));
+            }
             What::Lost { n } => self.lose(cpu, n),
         }
     }
@@ -228,6 +235,11 @@ impl Engine {
     /// How many events were lost.
     pub const fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// For how long quotas stopped threads of the traced programs, in nanoseconds; `None` if that was not counted.
+    pub const fn throttled_ns(&self) -> Option<u64> {
+        self.throttled_ns
     }
 
     /// CPUs that show no events of their idle threads: no end of a timer that comes while they are idle, and no wake-up by
@@ -492,8 +504,8 @@ impl Engine {
         self.with(thread, |wait, cpus| {
             wait.advance(now, cpus);
             let deadline = match is_relative {
-                // The kernel counts from now, and the program from its call.
-                true => timer.soft.saturating_sub(now - wait.entered),
+                // The kernel counts from just before, and the program from its call. No length has passed before that.
+                true => (timer.soft.saturating_sub(now - wait.entered)).max(wait.entered),
                 false => timer.soft,
             };
             wait.arm(timer, deadline);

@@ -127,6 +127,12 @@ pub enum What {
     Named(Name),
     /// The thread ended.
     End,
+    /// Quotas of the control groups of the traced programs stopped their threads for so long in all, since the event of
+    /// this kind before.
+    Throttled {
+        /// Nanoseconds, summed over CPUs.
+        ns: u64,
+    },
     /// Events of this CPU were lost before this one.
     Lost {
         /// How many.

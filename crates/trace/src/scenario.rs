@@ -69,6 +69,13 @@ pub(crate) fn of(recording: &Recording, from: u64, to: u64, head: Head<'_>) -> R
         characters: CHARACTERS / n,
         steps: STEPS / n,
     };
+    // A program ends some time before its trace does.
+    let last = threads
+        .iter()
+        .filter_map(|(_, of)| Some(of.waits.last()?.returned));
+    let last = last.max().unwrap_or(to);
+    let is_near = to.saturating_sub(last) <= (to - from) / 20;
+    let to = if is_near { last } else { to };
     let span = Span { from, to };
     let scripts: Vec<Script> = threads
         .iter()

@@ -92,6 +92,7 @@ pub fn line(event: &Event) -> String {
         What::SeenStopped { since } => write!(text, "seen-stopped {since}"),
         What::Named(name) => write!(text, "named {name}"),
         What::End => write!(text, "end"),
+        What::Throttled { ns } => write!(text, "throttled {ns}"),
         What::Lost { n } => write!(text, "lost {n}"),
     };
     text.push('\n');
@@ -233,6 +234,9 @@ pub fn event(line: &str) -> Option<Event> {
             What::Named(Name::new(name.as_bytes()))
         }
         "end" => What::End,
+        "throttled" => What::Throttled {
+            ns: number(words.next())?,
+        },
         "lost" => What::Lost {
             n: number(words.next())?,
         },

@@ -17,6 +17,7 @@ fn recorded(name: &str) -> (Vec<Measurement>, TraceFacts) {
     let facts = TraceFacts {
         elapsed_ns: engine.elapsed_ns(),
         tick_ns: engine.tick_ns(),
+        throttled_ns: engine.throttled_ns(),
         ..TraceFacts::default()
     };
     (rows, facts)

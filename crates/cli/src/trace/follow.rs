@@ -13,7 +13,7 @@ use punctual_os::perf::Scope;
 use punctual_os::{Tick, clock};
 use punctual_record::{Measurement, Run, TraceFacts, Warning};
 use punctual_report::Report as _;
-use punctual_trace::{Engine, Event, Slack, text};
+use punctual_trace::{Engine, Event, Slack, What, text};
 
 use super::program::Program;
 use super::source::Source;
@@ -89,7 +89,6 @@ fn traced(args: &TraceArgs) -> Result<ExitCode, Failure> {
         source: trace.source.name().to_owned(),
         unseen: trace.source.unseen(),
         more: more(trace.source.name()),
-        throttled_ns: trace.throttled_ns(),
         exit_code,
         signal,
         ..facts(&trace.engine)
@@ -99,7 +98,7 @@ fn traced(args: &TraceArgs) -> Result<ExitCode, Failure> {
     run.machine = machine;
     run.interrupted = args.length.is_some() && !is_over;
     // The answer is delivered, whatever else cannot be written.
-    let replayed = replay.map(|replay| replay.finish(&trace.engine, &mut run, true));
+    let replayed = replay.map(|replay| replay.finish(&trace.engine, &mut run, true, &stop));
     let finished = trace.finish();
     let finished = finished.map(|cut| run.warnings.extend(cut));
     let delivered = deliver(outputs, &args.output, &run);
@@ -252,11 +251,6 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// For how long quotas stopped the program.
-    pub(super) const fn throttled_ns(&self) -> Option<u64> {
-        self.throttle.sum_ns
-    }
-
     pub(super) fn into_engine(self) -> Engine {
         self.engine
     }
@@ -294,7 +288,7 @@ impl<'a> Trace<'a> {
         }
         let (engine, events, failed) = (&mut self.engine, &mut self.events, &mut self.failed);
         let viewer = &mut self.viewer;
-        self.source.read(last, |event: &Event| {
+        let mut take = |event: &Event| {
             engine.feed(event);
             if let Some(viewer) = viewer {
                 viewer.take(event, engine);
@@ -305,7 +299,16 @@ impl<'a> Trace<'a> {
                 failed.get_or_insert(why);
                 *events = None;
             }
-        });
+        };
+        self.source.read(last, &mut take);
+        if let Some(ns) = self.throttle.sum_ns.filter(|_| last) {
+            take(&Event {
+                time: clock::now().as_ns(),
+                cpu: 0,
+                thread: 0,
+                what: What::Throttled { ns },
+            });
+        }
     }
 
     /// Writes the last events, and returns what is missing in the file for a viewer.

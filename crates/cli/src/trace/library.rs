@@ -25,7 +25,8 @@ use crate::emulate::{By, Stage};
 /// A record is in the ring at most so long after its time, unless its thread lost its CPU meanwhile: nanoseconds.
 const LATEST: u64 = 10_000_000;
 
-/// A record that is not there after so many readings will not come: its process was killed.
+/// A record that is not there after so many readings will not come: its process was killed. Where the ring is half full the
+/// reader does not wait for it.
 const PATIENCE: u32 = 20;
 
 /// The number of processes that are looked at, whether they are stopped.
@@ -186,11 +187,14 @@ impl<'a> Library<'a> {
                 continue;
             }
             // One that was begun is not there. A process that was killed never writes it.
-            if !last && self.tries < PATIENCE {
-                self.tries += 1;
-                break;
+            if !traced::is_passed_by(self.read, self.word(place(self.read))?) {
+                let is_roomy = taken.wrapping_sub(self.read) < ROOM / 2;
+                if !last && is_roomy && self.tries < PATIENCE {
+                    self.tries += 1;
+                    break;
+                }
+                self.push(now, 0, What::Lost { n: 1 });
             }
-            self.push(now, 0, What::Lost { n: 1 });
             self.read += 1;
             self.tries = 0;
         }

@@ -21,6 +21,7 @@ use std::process::ExitCode;
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use punctual_core::Nanos;
+use punctual_lab::host::Stop;
 use punctual_record::{Experiment, Run, TraceFacts};
 use punctual_sim::Model;
 use punctual_trace::{Engine, Event, text};
@@ -126,7 +127,7 @@ fn of_file(args: &TraceArgs) -> Result<Done> {
     let finished = finished
         .transpose()
         .map(|cut| run.warnings.extend(cut.flatten()));
-    let replayed = replay.map(|replay| replay.finish(&engine, &mut run, false));
+    let replayed = replay.map(|replay| replay.finish(&engine, &mut run, false, &Stop::new()));
     let done = outputs.deliver(&run, &args.output.of(&run))?;
     finished?;
     replayed.transpose()?;
@@ -166,6 +167,7 @@ fn facts(engine: &Engine) -> TraceFacts {
         },
         has_bounds: engine.has_bounds(),
         tick_ns: engine.tick_ns(),
+        throttled_ns: engine.throttled_ns(),
         waits_not_noted: engine.not_noted(),
         wake_ups: engine.wake_ups(),
         ..TraceFacts::default()

@@ -6,7 +6,6 @@ use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use anyhow::anyhow;
 use punctual_lab::host::Stop;
 use punctual_os::perf::Scope;
-use punctual_os::slack;
 use punctual_preload::accurate::{Class, SPIN, SPIN_MOST, WEIGHT};
 use punctual_record::{Interval, Run, Tried, TriedRound, TriedWaits};
 use punctual_report::units;
@@ -30,7 +29,6 @@ struct Round {
     engine: Engine,
     /// The waits that the library measured.
     seen: Option<Seen>,
-    throttled_ns: Option<u64>,
     /// How the program ended, unless that was the end of the time.
     ended: Option<ExitStatus>,
 }
@@ -62,7 +60,6 @@ pub(super) fn run(args: &TraceArgs, attempt: &Attempt) -> Result<ExitCode, Failu
     })?;
     let mut facts = facts(&last.engine);
     "perf".clone_into(&mut facts.source);
-    facts.throttled_ns = last.throttled_ns;
     let mut run: Run = run_of(&last.engine, facts);
     run.started_at = Some(started_at);
     run.machine = machine;
@@ -134,7 +131,6 @@ impl Rounds<'_> {
         let seen = prepared.map(|prepared| prepared.seen());
         Ok(Some(Round {
             seen: seen.transpose().map_err(of_library)?,
-            throttled_ns: trace.throttled_ns(),
             ended: end.by_itself,
             engine: trace.into_engine(),
         }))
@@ -154,9 +150,7 @@ impl Rounds<'_> {
         // A program has the slack of the thread that starts it.
         let held = match self.attempt {
             Attempt::Slack(wanted) if is_changed => {
-                let held = slack::hold(*wanted).map_err(|why| refused(anyhow!("{why}")))?;
-                exec::set_slack(*wanted).map_err(refused)?;
-                Some(held)
+                Some(exec::hold_slack(*wanted).map_err(refused)?)
             }
             _ => None,
         };
@@ -377,7 +371,6 @@ mod tests {
         let round = Round {
             engine: text::read(&events).unwrap(),
             seen: None,
-            throttled_ns: None,
             ended: None,
         };
         let pooled = round.engine.pooled();

@@ -20,7 +20,6 @@ use crate::options::{Effort, Output};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::values::{bytes, one_of};
-use crate::zero::unless_stopped;
 use crate::{Done, say, stop};
 
 pub(crate) const ABOUT: &str = "\
@@ -223,7 +222,7 @@ fn there(args: &AdviseArgs, on: &str) -> Result<Done> {
         super::show(&mut bar, &setting);
         let computer = machine.clone();
         let predict = move || Candidate::predict(&computer, setting, pages);
-        let Some(candidate) = unless_stopped(&stop, predict)? else {
+        let Some(candidate) = stop::unless_stopped(&stop, predict)? else {
             break;
         };
         candidates.push(candidate?);
@@ -233,7 +232,7 @@ fn there(args: &AdviseArgs, on: &str) -> Result<Done> {
         true => None,
         false => {
             let (computer, all, goals) = (machine.clone(), candidates.clone(), goals.clone());
-            unless_stopped(&stop, move || Advised::of(&computer, &all, &goals, pages))?
+            stop::unless_stopped(&stop, move || Advised::of(&computer, &all, &goals, pages))?
         }
     };
     let interrupted = whole.is_none();

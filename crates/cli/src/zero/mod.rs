@@ -5,13 +5,9 @@ mod probe;
 mod run;
 mod simulate;
 
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Args, Subcommand};
 use punctual_core::Nanos;
-use punctual_lab::host::Stop;
 use punctual_zero::simulation;
 use punctual_zero_pool::Setting;
 
@@ -73,36 +69,6 @@ fn progress(settings: &[Setting]) -> Progress {
 fn show(progress: &mut Progress, setting: &Setting) {
     let what = format!("{} {} {}", setting.lock, setting.batch, setting.workers);
     progress.next(&what, effort(setting));
-}
-
-/// The result of `work`, or `None` if the user ends it first. The simulation then continues in its
-/// thread until the process ends.
-fn unless_stopped<T: Send + 'static>(
-    stop: &Stop,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<Option<T>> {
-    /// A user does not notice so much.
-    const LOOK: Duration = Duration::from_millis(50);
-    let (tell, told) = channel();
-    let work = move || tell.send(work());
-    let thread = std::thread::Builder::new().spawn(work);
-    let thread = thread.context("cannot start a thread to simulate on")?;
-    loop {
-        match told.recv_timeout(LOOK) {
-            Ok(done) => return Ok(Some(done)),
-            Err(RecvTimeoutError::Disconnected) => break,
-            Err(RecvTimeoutError::Timeout) if stop.is_requested() => {
-                // From here on a termination waits for what is written.
-                stop.end();
-                return Ok(None);
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-        }
-    }
-    match thread.join() {
-        Ok(_) => Ok(None),
-        Err(panic) => std::panic::resume_unwind(panic),
-    }
 }
 
 /// See [`simulation::effort`].

@@ -20,7 +20,6 @@ use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::simulate::validate::chosen;
 use crate::values::{List, bytes, length, list, number, numbers, seed};
-use crate::zero::unless_stopped;
 use crate::{Done, files, print, say, stop};
 
 pub(crate) const ABOUT: &str = "\
@@ -204,7 +203,7 @@ fn simulate(args: &SimulateArgs) -> Result<Done> {
         };
         let arrive = args.load.as_deref().map_or(args.arrive, Load::gb_per_s);
         let (machine, every) = (machine.clone(), args.every);
-        let measured = unless_stopped(&stop, move || match arrive {
+        let measured = stop::unless_stopped(&stop, move || match arrive {
             Some(gb_per_s) => simulation::measure_bursts(&machine, &job, gb_per_s, every),
             None => simulation::measure(&machine, &job),
         })?;
@@ -288,7 +287,7 @@ fn tell_article(args: &SimulateArgs) -> Result<Done> {
     for line in &lines {
         bar.step(line.what);
         let (line, seed) = (line.clone(), args.seed);
-        let Some(one) = unless_stopped(&stop, move || line.tell(seed))? else {
+        let Some(one) = stop::unless_stopped(&stop, move || line.tell(seed))? else {
             break;
         };
         let (outcomes, measurement) = one?;
@@ -322,7 +321,7 @@ fn validate(ids: &[String]) -> Result<Done> {
     for row in &rows {
         bar.step(&row.id);
         let of = row.clone();
-        let Some(finding) = unless_stopped(&stop, move || of.run())? else {
+        let Some(finding) = stop::unless_stopped(&stop, move || of.run())? else {
             break;
         };
         findings.push((row, finding?));

@@ -50,6 +50,29 @@ fn recorded_events_are_answered_on_a_screen() {
     assert!(words(&answer).contains(sentence) && words(&page).contains(sentence));
 }
 
+/// The counters of the quota are in the file, as the events of the kernel do not tell a quota.
+#[test]
+fn a_quota_in_recorded_events_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let events = fs::read_to_string(recorded("busy")).unwrap();
+    let last = events.lines().last().unwrap();
+    let time = last.split(' ').next().unwrap();
+    let quota = format!("{events}{time} 0 0 throttled 10000000000\n");
+    fs::write(folder.path().join("quota.txt"), quota).unwrap();
+    let command = "trace --from quota.txt --json run.json";
+    let answer = printed(&run(folder.path(), command));
+    assert!(
+        words(&answer)
+            .contains("The quota of its control group (cpu.max) stopped its threads for 10.0 s"),
+        "{answer}"
+    );
+    let facts = schema::read_file(folder.path().join("run.json"))
+        .beside
+        .traced
+        .unwrap();
+    assert_eq!(facts.throttled_ns, Some(10_000_000_000));
+}
+
 #[test]
 fn all_tables_of_recorded_events() {
     let folder = tempfile::tempdir().unwrap();
@@ -365,7 +388,8 @@ mod live {
         ));
         let [live, again] = ["live", "again"].map(|name| {
             let file = folder.path().join(name).with_extension("json");
-            schema::read_file(file).results
+            let run = schema::read_file(file);
+            (run.results, run.beside.traced.unwrap().throttled_ns)
         });
         assert_eq!(live, again);
     }
@@ -405,6 +429,44 @@ mod live {
             running.send("-TERM");
             assert_eq!(running.end().1, Some(code));
         }
+    }
+
+    /// The waits are known by then, and simulating them takes longer than a second.
+    #[test]
+    fn a_termination_ends_its_simulations() {
+        let folder = tempfile::tempdir().unwrap();
+        if !may_trace(folder.path()) {
+            return;
+        }
+        let script = "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: time.sleep(5e-5)";
+        fs::write(folder.path().join("busy.py"), script).unwrap();
+        let mut command = crate::common::punctual(folder.path());
+        command.args(["trace", "--json", "run.json", "--scenario", "busy.toml"]);
+        command.args(["--on", "windows-11"].repeat(50));
+        command.args(["--", "python3", "busy.py"]);
+        let said = fs::File::create(folder.path().join("said")).unwrap();
+        command.stdout(Stdio::null()).stderr(said);
+        let mut running = Running(command.spawn().unwrap());
+        let scenario = folder.path().join("busy.toml");
+        while !scenario.exists() {
+            assert!(running.0.try_wait().unwrap().is_none());
+            std::thread::yield_now();
+        }
+        running.send("-TERM");
+        assert_eq!(running.end().1, Some(2));
+        let said = fs::read_to_string(folder.path().join("said")).unwrap();
+        assert!(
+            words(&said).contains("before the simulations ended"),
+            "{said}"
+        );
+        // The answer and the scenario are whole.
+        assert!(said.contains("Thread python3 waits"), "{said}");
+        assert!(!traced(&folder.path().join("run.json")).is_empty());
+        assert!(
+            fs::read_to_string(scenario)
+                .unwrap()
+                .contains("[[process]]")
+        );
     }
 
     /// The change that was tried, of a Run that was written.

@@ -1,14 +1,17 @@
 //! `punctual trace --by library`: a C program, which the test compiles, logs its waits and is otherwise as ever.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use punctual_record::{Experiment, LateCause, Run, Traced, TracedTimeout};
 use tempfile::TempDir;
 
-use crate::common::{assert_refused, assert_refused_in, printed, run, stderr, stdout};
+use crate::common::{
+    Running, assert_refused, assert_refused_in, printed, punctual, run, stderr, stdout,
+};
 use crate::emulate::compiled;
 use crate::schema;
 
@@ -76,7 +79,15 @@ fn a_program_keeps_its_output_exit_code_and_waits() {
 fn a_program_that_is_logged_behaves_as_ever() {
     let folder = folder();
     for mode in [
-        "others", "children", "events", "signals", "stops", "storm", "closed",
+        "others",
+        "children",
+        "events",
+        "signals",
+        "stops",
+        "storm",
+        "closed",
+        "taken",
+        "killed-if-finer",
     ] {
         traced(folder.path(), &format!("./waits {mode}"));
     }
@@ -114,16 +125,79 @@ fn each_call_is_logged_with_what_it_asked_for() {
 #[test]
 fn timeouts_of_sockets_are_rounded_to_ticks() {
     let folder = folder();
-    let run = traced(folder.path(), "./waits sockets");
+    compiled(&folder, "fortified", &["-D_FORTIFY_SOURCE=2"]);
+    for program in ["waits", "fortified"] {
+        let run = traced(folder.path(), &format!("./{program} sockets"));
+        let of = waits(&run);
+        let of = of
+            .iter()
+            .find(|of| of.timeout == TracedTimeout::Ticks)
+            .unwrap();
+        assert_eq!((of.call.as_str(), of.all.n), ("recvfrom", 1));
+        // Data ended two. Two more did not block, by a flag of the call or of the file.
+        assert_eq!(of.ended_by_event, 2, "{program}");
+        assert_eq!(of.slack_ns, None);
+    }
+}
+
+/// The number of waits, and of deadlines that had passed, by call and kind of timeout.
+fn counts(run: &Run) -> BTreeMap<(String, TracedTimeout), (u64, u64)> {
+    let mut counts = BTreeMap::<_, (u64, u64)>::new();
+    for (row, of) in run.results.iter().zip(waits(run)) {
+        // Newer versions of glibc sleep by `clock_nanosleep`.
+        let call = of.call.replace("clock_nanosleep", "nanosleep");
+        let count = counts.entry((call, of.timeout)).or_default();
+        count.0 += of.all.n;
+        count.1 += row.missed;
+    }
+    counts
+}
+
+#[test]
+fn both_sources_count_the_same_missed_deadlines() {
+    let folder = folder();
+    let by_library = counts(&traced(folder.path(), "./waits missed"));
+    let count = |call: &str, timeout| by_library[&(call.to_owned(), timeout)];
+    assert_eq!(count("nanosleep", TracedTimeout::Absolute), (0, 2));
+    assert_eq!(count("nanosleep", TracedTimeout::Relative), (1, 0));
+    assert_eq!(count("futex", TracedTimeout::Absolute), (0, 2));
+    assert_eq!(by_library.len(), 3);
+    let command = "trace --by perf --json perf.json -- ./waits missed";
+    let output = run(folder.path(), command);
+    if output.status.code() == Some(125) {
+        eprintln!("skipped: {}", stderr(&output));
+        return;
+    }
+    let mut by_perf = counts(&schema::read_file(folder.path().join("perf.json")));
+    // The library does not log what does not wait.
+    by_perf.retain(|(_, timeout), _| *timeout != TracedTimeout::None);
+    assert_eq!(by_perf, by_library);
+}
+
+#[test]
+fn a_thread_whose_children_are_ordinary_has_slack() {
+    let folder = folder();
+    let run = traced(folder.path(), "./waits reset");
+    let slacks: Vec<_> = waits(&run).iter().map(|of| of.slack_ns).collect();
+    assert!(slacks.iter().all(|slack| *slack > Some(0)), "{slacks:?}");
+}
+
+#[test]
+fn children_are_logged_and_keep_no_descriptors() {
+    const N: usize = 1_000;
+    let folder = folder();
+    let run = traced(folder.path(), &format!("./waits forks {N}"));
     let of = waits(&run);
-    let of = of
-        .iter()
-        .find(|of| of.timeout == TracedTimeout::Ticks)
-        .unwrap();
-    assert_eq!((of.call.as_str(), of.all.n), ("recvfrom", 1));
-    // Data ended two, and one did not block.
-    assert_eq!(of.ended_by_event, 3);
-    assert_eq!(of.slack_ns, None);
+    let children: BTreeSet<u32> = (of.iter())
+        .filter(|of| of.tid == of.pid && of.asked_ns.is_some_and(|asked| asked.max == 1_000))
+        .map(|of| of.tid)
+        .collect();
+    assert_eq!(children.len(), N);
+    let n: u64 = of.iter().map(|of| of.all.n).sum();
+    assert_eq!(
+        (n, run.beside.traced.unwrap().lost_events),
+        (N as u64 + 2, 0)
+    );
 }
 
 #[test]
@@ -256,4 +330,88 @@ fn a_program_without_the_library_is_refused_with_the_reason() {
     assert_refused_in(path, "trace --by library --pid 1", "-- COMMAND");
     assert_refused("trace --by library --all", "-- COMMAND");
     assert_refused("trace --by library --from file", "--by");
+}
+
+/// The sources that this process may use.
+fn sources(folder: &Path) -> Vec<&'static str> {
+    let output = run(folder, "trace --by perf -- true");
+    let may = output.status.success();
+    if !may {
+        eprintln!("perf skipped: {}", stderr(&output));
+    }
+    ["library", "perf"]
+        .into_iter()
+        .take(1 + usize::from(may))
+        .collect()
+}
+
+/// How many waits a Run has, and how many events were lost.
+fn waits_and_lost(file: &Path) -> (u64, u64) {
+    let run: Run = schema::read_file(file);
+    let n = waits(&run).iter().map(|of| of.all.n).sum();
+    (n, run.beside.traced.unwrap().lost_events)
+}
+
+#[test]
+fn a_thousand_threads_are_traced() {
+    let folder = folder();
+    let path = folder.path();
+    for source in sources(path) {
+        let command = format!("trace --by {source} --json run.json -- ./waits threads 1000");
+        let output = run(path, &command);
+        assert_eq!(output.status.code(), Some(0), "{source}: {output:?}");
+        let (n, lost) = waits_and_lost(&path.join("run.json"));
+        // Waits during a loss are not counted.
+        assert!(n == 1_000 || n < 1_000 && lost > 0, "{source}: {n}, {lost}");
+    }
+}
+
+#[test]
+fn two_traces_at_once_do_not_see_each_other() {
+    let folder = folder();
+    let path = folder.path();
+    for source in sources(path) {
+        let start = |file: &str| {
+            let mut command = punctual(path);
+            command.args(["trace", "--by", source, "--json", file]);
+            command.args(["--", "./waits", "sleeps", "5"]);
+            Running(command.stderr(Stdio::null()).spawn().unwrap())
+        };
+        let files = ["first.json", "second.json"];
+        for mut traced in files.map(start) {
+            assert_eq!(traced.end().1, Some(0), "{source}");
+        }
+        for file in files {
+            let (n, lost) = waits_and_lost(&path.join(file));
+            assert!(n == 20 || n < 20 && lost > 0, "{source}: {n}, {lost}");
+        }
+    }
+}
+
+/// The program goes on, and neither files nor mounts are left.
+#[test]
+fn a_killed_trace_leaves_nothing_behind() {
+    let folder = folder();
+    let path = folder.path();
+    let mounts = || fs::read_to_string("/proc/self/mounts").unwrap();
+    let before = mounts();
+    for source in sources(path) {
+        let own = path.join(source);
+        fs::create_dir(&own).unwrap();
+        let script = format!("echo begun >&2; ./waits sleeps 10 && echo whole > {source}.txt");
+        let mut command = punctual(path);
+        command.env("TMPDIR", &own).args(["trace", "--by", source]);
+        command
+            .args(["--", "sh", "-c", &script])
+            .stderr(Stdio::piped());
+        let mut traced = Running(command.spawn().unwrap());
+        traced.until_it_says("begun");
+        traced.send("-KILL");
+        assert_eq!(traced.end().1, None);
+        let is_left = || fs::read_dir(&own).unwrap().next().is_some();
+        while !path.join(source).with_extension("txt").exists() || is_left() {
+            std::thread::yield_now();
+        }
+    }
+    assert_eq!(mounts(), before);
 }

@@ -81,7 +81,7 @@ impl Perf {
                 events.push(event);
             }
         }
-        Ok(Self {
+        let mut perf = Self {
             scope,
             rings,
             _events: events,
@@ -90,7 +90,10 @@ impl Perf {
             merge: Merge::default(),
             clocks: None,
             in_calls: HashSet::new(),
-        })
+        };
+        // Waits of the first moments have deadlines on other clocks too.
+        perf.note_clocks(monotonic_ns());
+        Ok(perf)
     }
 
     /// The length of a tick of the timer wheel, in nanoseconds.
@@ -107,16 +110,7 @@ impl Perf {
     /// all may be there, only if it is the `last` time.
     pub fn read(&mut self, last: bool, mut take: impl FnMut(&Event)) {
         let now = monotonic_ns();
-        let clocks = offsets(now);
-        if self.clocks != clocks {
-            self.clocks = clocks;
-            self.merge.push(Event {
-                time: now,
-                cpu: 0,
-                thread: 0,
-                what: What::Clocks(clocks.unwrap_or_default()),
-            });
-        }
+        self.note_clocks(now);
         let mut records = Vec::new();
         for ring in &mut self.rings {
             let cpu = ring.cpu();
@@ -131,6 +125,20 @@ impl Perf {
             now.saturating_sub(LATEST)
         };
         self.merge.take(until, |event| take(&event));
+    }
+
+    /// Notes how far other clocks are ahead now, if that has changed.
+    fn note_clocks(&mut self, now: u64) {
+        let clocks = offsets(now);
+        if self.clocks != clocks {
+            self.clocks = clocks;
+            self.merge.push(Event {
+                time: now,
+                cpu: 0,
+                thread: 0,
+                what: What::Clocks(clocks.unwrap_or_default()),
+            });
+        }
     }
 
     fn decode(&mut self, cpu: u32, record: &Record) {

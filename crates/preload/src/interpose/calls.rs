@@ -3,6 +3,10 @@
 //! Each asks the real function for what the rule makes of the length, and leaves to it everything else: signals,
 //! cancellation, errors. Nothing here has a destructor, so a thread that is cancelled unwinds through it.
 //!
+//! A wait that keeps its length is the call of the program as it is. Others are made by the function with the finest
+//! length. A filter of the program (seccomp) may refuse that, and an old kernel lacks it. Then the function that the
+//! program called makes it, with its length rounded up.
+//!
 //! The safety of all wrappers is the same, and stands here once. A wrapper passes the arguments of its caller on to
 //! the function that the caller meant, except for lengths, which are the wrapper's own. It reads what that
 //! function would read.
@@ -18,8 +22,8 @@ use libc::{
 };
 
 use super::process;
-use super::wait::{Until, Wait, errno};
-use super::{java, on_time, real, traced};
+use super::wait::{Until, Wait, errno, set_errno};
+use super::{java, on_time, real};
 use crate::Call;
 use crate::page::at;
 
@@ -59,9 +63,13 @@ unsafe fn until(call: Call, clock: clockid_t, instant: *const timespec) -> Optio
         libc::CLOCK_MONOTONIC => now,
         _ => process::now(clock),
     };
+    let due = match instant.checked_sub(here) {
+        Some(left) => now.saturating_add(left),
+        None => now.saturating_sub(here - instant),
+    };
     let until = Until { clock, ns: instant };
     let until = Some(until).filter(|_| clock != libc::CLOCK_MONOTONIC);
-    let wait = Wait::begin_at(call, now, instant.checked_sub(here)?, until)?;
+    let wait = Wait::begin_at(call, now, due, until)?;
     Some((wait, instant))
 }
 
@@ -83,27 +91,45 @@ unsafe fn missing() -> c_int {
     -1
 }
 
-/// Sleeps for a length, by the real `nanosleep`: what it returns, and the wait.
-unsafe fn sleeps(call: Call, ns: u64) -> Option<(c_int, Wait)> {
+/// Makes a call with a fine length. Where that is refused, it makes another.
+fn or_coarser(fine: impl FnOnce() -> c_int, coarse: impl FnOnce() -> c_int) -> c_int {
+    let before = errno();
+    let result = fine();
+    if result >= 0 || ![libc::ENOSYS, libc::EPERM].contains(&errno()) {
+        return result;
+    }
+    set_errno(before);
+    coarse()
+}
+
+/// Sleeps for a length, by the native call or the real `nanosleep`: what it returns, and the wait.
+unsafe fn sleeps(call: Call, ns: u64, native: impl FnOnce() -> c_int) -> Option<(c_int, Wait)> {
     let real = real::nanosleep()?;
     let wait = Wait::begin(call, ns)?;
     // SAFETY: the time is of this function.
     let real = |length| unsafe { real(&time(length), null_mut()) };
-    let result = wait.by(|ask| real(ask.length), |result| result == 0);
+    let result = wait.by(native, |ask| real(ask.length), |result| result == 0);
     Some((result, wait))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn nanosleep(asked: *const timespec, left: *mut timespec) -> c_int {
     unsafe {
-        let slept = length(asked).and_then(|ns| sleeps(Call::Nanosleep, ns));
+        let native = || real::nanosleep().map_or_else(|| missing(), |real| real(asked, left));
+        let slept = length(asked).and_then(|ns| sleeps(Call::Nanosleep, ns, native));
         let Some((result, wait)) = slept else {
-            return real::nanosleep().map_or_else(|| missing(), |real| real(asked, left));
+            return native();
         };
-        if result != 0 && !left.is_null() {
-            *left = time(wait.left());
-        }
+        say_left(&wait, result != 0, left);
         result
+    }
+}
+
+/// Says what is left of a wait, if a signal ended it and its call did not say it.
+unsafe fn say_left(wait: &Wait, is_signal: bool, left: *mut timespec) {
+    if let Some(ns) = wait.left().filter(|_| is_signal && !left.is_null()) {
+        // SAFETY: the caller of libc has a time there.
+        unsafe { *left = time(ns) };
     }
 }
 
@@ -123,6 +149,7 @@ unsafe extern "C-unwind" fn clock_nanosleep(
                 return real(clock, flags, asked, left);
             };
             return wait.by(
+                || real(clock, flags, asked, left),
                 |ask| real(clock, flags, &time(ask.instant(instant)), left),
                 |result| result == 0,
             );
@@ -133,12 +160,11 @@ unsafe extern "C-unwind" fn clock_nanosleep(
             return real(clock, flags, asked, left);
         };
         let result = wait.by(
+            || real(clock, flags, asked, left),
             |ask| real(clock, flags, &time(ask.length), null_mut()),
             |result| result == 0,
         );
-        if result == libc::EINTR && !left.is_null() {
-            *left = time(wait.left());
-        }
+        say_left(&wait, result == libc::EINTR, left);
         result
     }
 }
@@ -146,20 +172,24 @@ unsafe extern "C-unwind" fn clock_nanosleep(
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn usleep(us: useconds_t) -> c_int {
     unsafe {
-        match sleeps(Call::Usleep, u64::from(us) * 1_000) {
-            Some((result, _)) => result,
-            None => real::usleep().map_or_else(|| missing(), |real| real(us)),
-        }
+        let native = || real::usleep().map_or_else(|| missing(), |real| real(us));
+        let slept = sleeps(Call::Usleep, u64::from(us) * 1_000, native);
+        slept.map_or_else(native, |(result, _)| result)
     }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn sleep(seconds: c_uint) -> c_uint {
     unsafe {
-        match sleeps(Call::Sleep, u64::from(seconds) * SECOND) {
+        let native = || real::sleep().map_or(seconds, |real| real(seconds));
+        let ns = u64::from(seconds) * SECOND;
+        match sleeps(Call::Sleep, ns, || native() as c_int) {
             Some((0, _)) => 0,
-            Some((_, wait)) => (wait.left() / SECOND) as c_uint,
-            None => real::sleep().map_or(seconds, |real| real(seconds)),
+            // Seconds that are left, or an error.
+            Some((left, wait)) => {
+                (wait.left()).map_or(left as c_uint, |ns| (ns / SECOND) as c_uint)
+            }
+            None => native(),
         }
     }
 }
@@ -174,42 +204,59 @@ unsafe extern "C-unwind" fn thrd_sleep(asked: *const timespec, left: *mut timesp
             return real(asked, left);
         };
         let result = wait.by(
+            || real(asked, left),
             |ask| real(&time(ask.length), null_mut()),
             |result| result == 0,
         );
-        if result == -1 && !left.is_null() {
-            *left = time(wait.left());
-        }
+        say_left(&wait, result == -1, left);
         result
     }
 }
 
+/// Polls for so many nanoseconds, by `ppoll`; where that is refused, by `coarse` with a length.
 unsafe fn polls(
     call: Call,
-    fds: *mut pollfd,
-    count: nfds_t,
+    (fds, count): (*mut pollfd, nfds_t),
     ns: Option<u64>,
     mask: *const sigset_t,
-) -> Option<c_int> {
-    unsafe {
-        let real = real::ppoll()?;
-        let wait = Wait::begin(call, ns?)?;
-        Some(wait.by(
-            |ask| real(fds, count, &time(ask.length), mask),
-            |result| result == 0,
-        ))
-    }
+    native: impl Fn() -> c_int,
+    coarse: impl Fn(u64) -> c_int,
+) -> c_int {
+    let Some(fine) = real::ppoll() else {
+        return native();
+    };
+    let Some(wait) = ns.and_then(|ns| Wait::begin(call, ns)) else {
+        return native();
+    };
+    let fine = |length| unsafe { fine(fds, count, &time(length), mask) };
+    wait.by(
+        native,
+        |ask| or_coarser(|| fine(ask.length), || coarse(ask.length)),
+        |result| result == 0,
+    )
 }
 
 fn of_ms(ms: c_int) -> Option<u64> {
     Some(u64::try_from(ms).ok()? * 1_000_000)
 }
 
+/// In milliseconds, rounded up.
+fn to_ms(ns: u64) -> c_int {
+    ns.div_ceil(1_000_000).min(c_int::MAX as u64) as c_int
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn poll(fds: *mut pollfd, count: nfds_t, ms: c_int) -> c_int {
     unsafe {
-        let native = || real::poll().map_or_else(|| missing(), |real| real(fds, count, ms));
-        polls(Call::Poll, fds, count, of_ms(ms), null()).unwrap_or_else(native)
+        let plain = |ms| real::poll().map_or_else(|| missing(), |real| real(fds, count, ms));
+        polls(
+            Call::Poll,
+            (fds, count),
+            of_ms(ms),
+            null(),
+            || plain(ms),
+            |ns| plain(to_ms(ns)),
+        )
     }
 }
 
@@ -222,12 +269,11 @@ unsafe extern "C-unwind" fn __poll_chk(
     room: usize,
 ) -> c_int {
     unsafe {
-        let native =
-            || real::__poll_chk().map_or_else(|| missing(), |real| real(fds, count, ms, room));
         if room / size_of::<pollfd>() < count as usize {
-            return native();
+            let real = real::__poll_chk();
+            return real.map_or_else(|| missing(), |real| real(fds, count, ms, room));
         }
-        polls(Call::Poll, fds, count, of_ms(ms), null()).unwrap_or_else(native)
+        poll(fds, count, ms)
     }
 }
 
@@ -241,7 +287,8 @@ unsafe extern "C-unwind" fn ppoll(
     unsafe {
         let native =
             || real::ppoll().map_or_else(|| missing(), |real| real(fds, count, asked, mask));
-        polls(Call::Ppoll, fds, count, length(asked), mask).unwrap_or_else(native)
+        let ns = length(asked);
+        polls(Call::Ppoll, (fds, count), ns, mask, native, |_| native())
     }
 }
 
@@ -298,17 +345,27 @@ unsafe extern "C-unwind" fn select(
         let (Some(wait), Some(sets)) = (wait, Sets::of(count, [reads, writes, others])) else {
             return native();
         };
+        let fine = |ns| {
+            sets.restore();
+            real(count, reads, writes, others, &time(ns), null())
+        };
+        let coarse = |ns: u64| {
+            let us = ns.div_ceil(1_000);
+            (*asked).tv_sec = (us / 1_000_000) as libc::time_t;
+            (*asked).tv_usec = (us % 1_000_000) as libc::suseconds_t;
+            native()
+        };
         let result = wait.by(
-            |ask| {
-                sets.restore();
-                real(count, reads, writes, others, &time(ask.length), null())
-            },
+            native,
+            |ask| or_coarser(|| fine(ask.length), || coarse(ask.length)),
             |result| result == 0,
         );
         // Linux says what is left.
-        let left = if result == 0 { 0 } else { wait.left() };
-        (*asked).tv_sec = (left / SECOND) as libc::time_t;
-        (*asked).tv_usec = (left % SECOND / 1_000) as libc::suseconds_t;
+        if let Some(left) = wait.left() {
+            let left = if result == 0 { 0 } else { left };
+            (*asked).tv_sec = (left / SECOND) as libc::time_t;
+            (*asked).tv_usec = (left % SECOND / 1_000) as libc::suseconds_t;
+        }
         result
     }
 }
@@ -331,6 +388,7 @@ unsafe extern "C-unwind" fn pselect(
             return real(count, reads, writes, others, asked, mask);
         };
         wait.by(
+            || real(count, reads, writes, others, asked, mask),
             |ask| {
                 sets.restore();
                 real(count, reads, writes, others, &time(ask.length), mask)
@@ -374,37 +432,32 @@ impl Sets {
     }
 }
 
-/// Waits for events of an epoll for so many nanoseconds. Before glibc 2.35 and Linux 5.11 in milliseconds.
+/// Waits for events of an epoll for so many milliseconds by `plain`, the call of the program. A wait of another length is one
+/// of `epoll_pwait2`, where libc and the kernel have it (glibc 2.35, Linux 5.11).
 unsafe fn epolls(
     call: Call,
-    epoll: c_int,
-    events: *mut epoll_event,
-    most: c_int,
-    ns: Option<u64>,
+    (epoll, events, most): (c_int, *mut epoll_event, c_int),
+    ms: c_int,
     mask: *const sigset_t,
-) -> Option<c_int> {
-    unsafe {
-        let coarse = real::epoll_pwait()?;
-        // A wait that is only logged is the caller's own call.
-        let fine = real::epoll_pwait2().filter(|_| !traced::takes_part());
-        if fine.is_none() && on_time::takes_part() {
-            // Whole milliseconds are what the caller asks for.
-            return None;
-        }
-        let wait = Wait::begin(call, ns?)?;
-        let real = |length: u64| {
-            let mut result = -1;
-            if let Some(fine) = fine {
-                result = fine(epoll, events, most, &time(length), mask);
-            }
-            if fine.is_none() || result < 0 && errno() == libc::ENOSYS {
-                let ms = length.div_ceil(1_000_000).min(c_int::MAX as u64);
-                result = coarse(epoll, events, most, ms as c_int, mask);
-            }
-            result
-        };
-        Some(wait.by(|ask| real(ask.length), |result| result == 0))
+    plain: impl Fn(c_int) -> c_int,
+) -> c_int {
+    let fine = real::epoll_pwait2();
+    if fine.is_none() && on_time::takes_part() {
+        // Whole milliseconds are what the caller asks for.
+        return plain(ms);
     }
+    let Some(wait) = of_ms(ms).and_then(|ns| Wait::begin(call, ns)) else {
+        return plain(ms);
+    };
+    let coarse = |length| plain(to_ms(length));
+    let real = |length: u64| match fine {
+        None => coarse(length),
+        Some(fine) => or_coarser(
+            || unsafe { fine(epoll, events, most, &time(length), mask) },
+            || coarse(length),
+        ),
+    };
+    wait.by(|| plain(ms), |ask| real(ask.length), |result| result == 0)
 }
 
 #[unsafe(no_mangle)]
@@ -415,11 +468,11 @@ unsafe extern "C-unwind" fn epoll_wait(
     ms: c_int,
 ) -> c_int {
     unsafe {
-        let native = || {
+        let plain = |ms| {
             let real = real::epoll_wait();
             real.map_or_else(|| missing(), |real| real(epoll, events, most, ms))
         };
-        epolls(Call::EpollWait, epoll, events, most, of_ms(ms), null()).unwrap_or_else(native)
+        epolls(Call::EpollWait, (epoll, events, most), ms, null(), plain)
     }
 }
 
@@ -432,11 +485,11 @@ unsafe extern "C-unwind" fn epoll_pwait(
     mask: *const sigset_t,
 ) -> c_int {
     unsafe {
-        let native = || {
+        let plain = |ms| {
             let real = real::epoll_pwait();
             real.map_or_else(|| missing(), |real| real(epoll, events, most, ms, mask))
         };
-        epolls(Call::EpollPwait, epoll, events, most, of_ms(ms), mask).unwrap_or_else(native)
+        epolls(Call::EpollPwait, (epoll, events, most), ms, mask, plain)
     }
 }
 
@@ -456,6 +509,7 @@ unsafe extern "C-unwind" fn epoll_pwait2(
             return real(epoll, events, most, asked, mask);
         };
         wait.by(
+            || real(epoll, events, most, asked, mask),
             |ask| real(epoll, events, most, &time(ask.length), mask),
             |result| result == 0,
         )
@@ -478,6 +532,7 @@ unsafe extern "C-unwind" fn pthread_cond_timedwait(
             return real(condition, mutex, instant);
         };
         wait.by(
+            || real(condition, mutex, instant),
             |ask| real(condition, mutex, &time(ask.instant(instant_ns))),
             |result| result == libc::ETIMEDOUT,
         )
@@ -499,6 +554,7 @@ unsafe extern "C-unwind" fn pthread_cond_clockwait(
             return real(condition, mutex, clock, instant);
         };
         wait.by(
+            || real(condition, mutex, clock, instant),
             |ask| real(condition, mutex, clock, &time(ask.instant(instant_ns))),
             |result| result == libc::ETIMEDOUT,
         )
@@ -526,9 +582,25 @@ unsafe extern "C-unwind" fn pthread_mutex_timedlock(
             return real(mutex, instant);
         };
         wait.by(
+            || real(mutex, instant),
             |ask| real(mutex, &time(ask.instant(instant_ns))),
             |result| result == libc::ETIMEDOUT,
         )
+    }
+}
+
+/// Takes a semaphore that is posted: a wait with such an instant does not begin then. It has the errors of the real call.
+unsafe fn is_posted(semaphore: *mut sem_t, instant: *const timespec) -> bool {
+    unsafe {
+        if length(instant).is_none() {
+            return false;
+        }
+        // A wait ends a cancelled thread, whether it waits or not.
+        process::test_cancel();
+        let before = errno();
+        let is_taken = real::sem_trywait().is_some_and(|trywait| trywait(semaphore) == 0);
+        set_errno(before);
+        is_taken
     }
 }
 
@@ -541,11 +613,15 @@ unsafe extern "C-unwind" fn sem_timedwait(
         let Some(real) = real::sem_timedwait() else {
             return missing();
         };
+        if is_posted(semaphore, instant) {
+            return 0;
+        }
         let Some((wait, instant_ns)) = until(Call::SemTimedwait, libc::CLOCK_REALTIME, instant)
         else {
             return real(semaphore, instant);
         };
         wait.by(
+            || real(semaphore, instant),
             |ask| real(semaphore, &time(ask.instant(instant_ns))),
             |result| result != 0 && errno() == libc::ETIMEDOUT,
         )
@@ -562,10 +638,14 @@ unsafe extern "C-unwind" fn sem_clockwait(
         let Some(real) = real::sem_clockwait() else {
             return missing();
         };
+        if is_posted(semaphore, instant) {
+            return 0;
+        }
         let Some((wait, instant_ns)) = until(Call::SemClockwait, clock, instant) else {
             return real(semaphore, clock, instant);
         };
         wait.by(
+            || real(semaphore, clock, instant),
             |ask| real(semaphore, clock, &time(ask.instant(instant_ns))),
             |result| result != 0 && errno() == libc::ETIMEDOUT,
         )
@@ -586,6 +666,7 @@ unsafe extern "C-unwind" fn sigtimedwait(
             return real(signals, info, asked);
         };
         wait.by(
+            || real(signals, info, asked),
             |ask| real(signals, info, &time(ask.length)),
             |result| result < 0 && errno() == libc::EAGAIN,
         )
@@ -626,6 +707,7 @@ unsafe extern "C-unwind" fn syscall(
             return real(number, a, b, c, d, e, f);
         };
         wait.by(
+            || real(number, a, b, c, d, e, f),
             |ask| {
                 let later = time(instant.map_or(ask.length, |instant| ask.instant(instant)));
                 real(number, a, b, c, &raw const later as c_long, e, f)

@@ -85,22 +85,28 @@ impl Wait {
         })
     }
 
-    /// The rest of the time that the caller asked for.
-    pub(super) fn left(&self) -> u64 {
-        self.due.since(clock::now()).as_ns()
+    /// The rest of the time that the caller asked for; `None` if the call of the program said it.
+    pub(super) fn left(&self) -> Option<u64> {
+        (!self.is_native()).then(|| self.due.since(clock::now()).as_ns())
     }
 
-    /// Waits by the real call. A call of nothing but time returns the default of `T` when the time is over.
+    /// Whether it is the call of the program as it is.
+    fn is_native(&self) -> bool {
+        self.is_left_alone || self.class == Class::Lock
+    }
+
+    /// Waits by the call of the program or by the real call. A call of nothing but time returns the default of `T` when the
+    /// time is over.
     pub(super) fn by<T: Copy + Default>(
         self,
+        native: impl FnOnce() -> T,
         mut real: impl FnMut(Ask) -> T,
         is_timer: impl Fn(T) -> bool,
     ) -> T {
-        let whole = Ask::whole(self.due.since(self.begin).as_ns());
         let result = if self.is_left_alone {
-            real(whole)
-        } else if self.class == Class::Lock {
-            slackless(|| real(whole))
+            native()
+        } else if self.is_native() {
+            slackless(native)
         } else {
             self.in_steps(&mut real, &is_timer)
         };

@@ -72,7 +72,11 @@ macro_rules! real {
 /// The function that is called as a thread ends, with its value of a key.
 type AtEnd = unsafe extern "C" fn(*mut c_void);
 
+/// A function that is called as a process forks.
+type AtFork = unsafe extern "C" fn();
+
 real! {
+    __register_atfork: fn(Option<AtFork>, Option<AtFork>, Option<AtFork>, *mut c_void) -> c_int;
     pthread_key_create: fn(*mut pthread_key_t, Option<AtEnd>) -> c_int;
     pthread_setspecific: fn(pthread_key_t, *const c_void) -> c_int;
     nanosleep: fn(*const timespec, *mut timespec) -> c_int;
@@ -94,6 +98,7 @@ real! {
     pthread_setcancelstate: fn(c_int, *mut c_int) -> c_int;
     pthread_mutex_trylock: fn(*mut pthread_mutex_t) -> c_int;
     pthread_mutex_timedlock: fn(*mut pthread_mutex_t, *const timespec) -> c_int;
+    sem_trywait: fn(*mut sem_t) -> c_int;
     sem_timedwait: fn(*mut sem_t, *const timespec) -> c_int;
     sem_clockwait: fn(*mut sem_t, clockid_t, *const timespec) -> c_int;
     sigtimedwait: fn(*const sigset_t, *mut siginfo_t, *const timespec) -> c_int;
@@ -103,6 +108,8 @@ real! {
     isatty: fn(c_int) -> c_int;
     recv: fn(c_int, *mut c_void, usize, c_int) -> ssize_t;
     recvfrom: fn(c_int, *mut c_void, usize, c_int, *mut sockaddr, *mut socklen_t) -> ssize_t;
+    __recv_chk: fn(c_int, *mut c_void, usize, usize, c_int) -> ssize_t;
+    __recvfrom_chk: fn(c_int, *mut c_void, usize, usize, c_int, *mut sockaddr, *mut socklen_t) -> ssize_t;
     recvmsg: fn(c_int, *mut msghdr, c_int) -> ssize_t;
     send: fn(c_int, *const c_void, usize, c_int) -> ssize_t;
     sendto: fn(c_int, *const c_void, usize, c_int, *const sockaddr, socklen_t) -> ssize_t;

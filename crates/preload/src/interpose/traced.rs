@@ -32,8 +32,8 @@ pub(super) fn takes_part() -> bool {
 pub(super) enum Asked {
     /// After so many nanoseconds.
     Length(u64),
-    /// At an instant of CLOCK_MONOTONIC, which is so far from now.
-    Instant { due: u64, length: u64 },
+    /// At an instant of CLOCK_MONOTONIC.
+    Instant(u64),
 }
 
 /// A wait under way. It holds nothing: the thread may be cancelled meanwhile.
@@ -41,7 +41,6 @@ pub(super) enum Asked {
 pub(super) struct Wait {
     ring: Ring<'static>,
     is_sleep: bool,
-    length: u64,
     due: u64,
     process: u32,
     thread: u32,
@@ -68,21 +67,22 @@ impl Wait {
                 nice,
             )
         };
-        let delay = delay::of_this_thread(thread);
+        let delay = delay::of_this_thread(process, thread);
         set_errno(error);
         // Last, as a length counts from here.
         let now = process::now(libc::CLOCK_MONOTONIC);
-        let (due, length, is_instant) = match asked {
-            Asked::Length(length) => (now.saturating_add(length), length, false),
-            Asked::Instant { due, length } => (due, length, true),
+        let (due, is_instant) = match asked {
+            Asked::Length(length) => (now.saturating_add(length), false),
+            Asked::Instant(due) => (due, true),
         };
-        let usual = [libc::SCHED_OTHER, libc::SCHED_BATCH, libc::SCHED_IDLE];
+        let real_time = [libc::SCHED_FIFO, libc::SCHED_RR, libc::SCHED_DEADLINE];
+        let policy = policy & !libc::SCHED_RESET_ON_FORK;
         let what = What::Begin {
             call,
             due,
             is_instant,
             slack: u64::try_from(slack).unwrap_or(0),
-            is_real_time: !usual.contains(&policy),
+            is_real_time: real_time.contains(&policy),
             is_nice: nice > 0,
             name,
         };
@@ -95,7 +95,6 @@ impl Wait {
         Some(Self {
             ring,
             is_sleep: matches!(call.timer(), Timer::Sleep),
-            length,
             due,
             process,
             thread,
@@ -103,14 +102,9 @@ impl Wait {
         })
     }
 
-    /// The length that the caller asked for.
-    pub(super) fn length(&self) -> u64 {
-        self.length
-    }
-
-    /// The rest of the time that the caller asked for.
-    pub(super) fn left(&self) -> u64 {
-        self.due.saturating_sub(process::now(libc::CLOCK_MONOTONIC))
+    /// Whether the time that the caller asked for is over.
+    pub(super) fn is_over(&self) -> bool {
+        process::now(libc::CLOCK_MONOTONIC) >= self.due
     }
 
     /// The call has returned: whether by its timer, and else whether by a signal.
@@ -121,8 +115,9 @@ impl Wait {
             (false, true) => Ended::BySignal,
             (false, false) => Ended::ByEvent,
         };
-        let delay =
-            (self.delay).and_then(|before| delay::of_this_thread(self.thread)?.checked_sub(before));
+        let delay = (self.delay).and_then(|before| {
+            delay::of_this_thread(self.process, self.thread)?.checked_sub(before)
+        });
         self.ring.write(Record {
             time,
             process: self.process,

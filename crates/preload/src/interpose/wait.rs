@@ -29,36 +29,32 @@ impl Wait {
     /// A call that asks for so many nanoseconds from now on; `None` if it is left alone.
     pub(super) fn begin(call: Call, asked: u64) -> Option<Self> {
         if traced::takes_part() {
-            return Self::logged(call, Asked::Length(asked));
+            let is_wait = asked > 0 || System::of(call).arms_for_no_time();
+            let wait = is_wait.then(|| traced::Wait::begin(System::of(call), Asked::Length(asked)));
+            return wait.flatten().map(Self::Logged);
         }
-        Self::begin_at(call, process::now(libc::CLOCK_MONOTONIC), asked, None)
+        let now = process::now(libc::CLOCK_MONOTONIC);
+        Self::begin_at(call, now, now.saturating_add(asked), None)
     }
 
-    /// The same from an instant of CLOCK_MONOTONIC on.
-    pub(super) fn begin_at(call: Call, now: u64, asked: u64, until: Option<Until>) -> Option<Self> {
+    /// The same until an instant of CLOCK_MONOTONIC, which may have passed `now`.
+    pub(super) fn begin_at(call: Call, now: u64, due: u64, until: Option<Until>) -> Option<Self> {
         if traced::takes_part() {
-            let due = now.saturating_add(asked);
-            return Self::logged(call, Asked::Instant { due, length: asked });
+            let asked = Asked::Instant(due);
+            return traced::Wait::begin(System::of(call), asked).map(Self::Logged);
         }
-        if !is_emulated(asked) {
-            return None;
-        }
+        let asked = due.checked_sub(now).filter(|asked| is_emulated(*asked))?;
         match on_time::takes_part() {
             true => on_time::Wait::begin(call, now, asked, until).map(Self::OnTime),
             false => books::Wait::begin_at(call, now, asked).map(Self::Ruled),
         }
     }
 
-    fn logged(call: Call, asked: Asked) -> Option<Self> {
-        let (Asked::Length(length) | Asked::Instant { length, .. }) = asked;
-        let wait = is_emulated(length).then(|| traced::Wait::begin(System::of(call), asked));
-        wait.flatten().map(Self::Logged)
-    }
-
-    /// Waits by the real call, of which this can take several. `is_timer` says of a result, and of the error of the
-    /// thread, whether the time was over.
+    /// Waits by `native`, the call of the program as it is, or by the real call with another length, of which this can take
+    /// several. `is_timer` says of a result, and of the error of the thread, whether the time was over.
     pub(super) fn by<T: Copy + Default + PartialOrd>(
         self,
+        native: impl FnOnce() -> T,
         mut real: impl FnMut(Ask) -> T,
         is_timer: impl Fn(T) -> bool,
     ) -> T {
@@ -70,9 +66,9 @@ impl Wait {
                 set_errno(error);
                 result
             }
-            Self::OnTime(wait) => wait.by(real, is_timer),
+            Self::OnTime(wait) => wait.by(native, real, is_timer),
             Self::Logged(wait) => {
-                let result = real(Ask::whole(wait.length()));
+                let result = native();
                 let error = errno();
                 let is_signal = result < T::default() && error == libc::EINTR;
                 wait.finish(is_timer(result), is_signal);
@@ -82,12 +78,12 @@ impl Wait {
         }
     }
 
-    /// The rest of the time that the caller asked for.
-    pub(super) fn left(&self) -> u64 {
+    /// The rest of the time that the caller asked for; `None` if the call of the program said it.
+    pub(super) fn left(&self) -> Option<u64> {
         match self {
-            Self::Ruled(wait) => wait.left(),
+            Self::Ruled(wait) => Some(wait.left()),
             Self::OnTime(wait) => wait.left(),
-            Self::Logged(wait) => wait.left(),
+            Self::Logged(_) => None,
         }
     }
 }

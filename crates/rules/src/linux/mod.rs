@@ -18,18 +18,13 @@ mod wheel;
 
 pub use options::Options;
 pub use rule::{Linux, NoHz};
+pub use task::poll_slack_ns;
 
 use crate::Time;
 
 /// From one tick of a kernel to the next, with so many a second.
 pub fn jiffy(hz: u64) -> Time {
     wheel::Wheel::new(hz).jiffy()
-}
-
-/// The slack that the kernel gives a `poll`, `select` or `epoll_wait` for its length, in nanoseconds. It is a thousandth, or
-/// five times as much with a nice value above 0. It counts if it is more than the slack of the thread.
-pub const fn poll_slack_ns(length_ns: u64, is_nice: bool) -> u64 {
-    task::poll_estimate(length_ns, is_nice)
 }
 
 /// The rounding of a socket timeout: how late the timer wheel may end it, for a kernel with so many ticks a second. In

@@ -122,12 +122,13 @@ impl Task {
         if self.is_real_time || self.slack.is_zero() {
             return Time::ZERO;
         }
-        Time::from_ns(poll_estimate(length.floor_ns(), self.nice > 0)).max(self.sleep_slack())
+        Time::from_ns(poll_slack_ns(length.floor_ns(), self.nice > 0)).max(self.sleep_slack())
     }
 }
 
-/// The slack of a `poll`, `select` or `epoll_wait` that follows from its length, in nanoseconds.
-pub(super) const fn poll_estimate(length_ns: u64, is_nice: bool) -> u64 {
+/// The slack that the kernel gives a `poll`, `select` or `epoll_wait` for its length, in nanoseconds. It is a thousandth, or
+/// five times as much with a nice value above 0. It counts if it is more than the slack of the thread.
+pub const fn poll_slack_ns(length_ns: u64, is_nice: bool) -> u64 {
     let part = length_ns / if is_nice { 200 } else { 1_000 };
     if part < LONGEST_POLL_SLACK {
         part

@@ -85,6 +85,7 @@ fn what() -> impl Strategy<Value = What> {
             })
         }),
         (0..9_u64).prop_map(|n| What::Lost { n }),
+        any::<u64>().prop_map(|ns| What::Throttled { ns }),
     ]
 }
 

@@ -87,6 +87,25 @@ do = [
     assert!((thread.waits_per_s - 30.0 / 0.1581).abs() < 0.1);
 }
 
+/// The end of the program and of the trace is no time of the loop.
+#[test]
+fn a_scenario_ends_with_its_last_wait() {
+    let mut events = sleeps(30, |_| 200_000, |_| 5_000_000, Timeout::Relative);
+    let last = events[events.len() - 1].0;
+    events.push((last + 7_000_000, 0, What::Clocks(Offsets::default())));
+    let replay = replayed(&events);
+    assert_eq!(replay.length_ns, last - 500_000);
+    assert!(
+        (replay.threads[0].waits_per_s - 30.0 / 0.1581).abs() < 0.1,
+        "{replay:?}"
+    );
+    // A loop that is over for longer makes as many rounds as it made.
+    events.push((last + 70_000_000, 0, What::Clocks(Offsets::default())));
+    let replay = replayed(&events);
+    assert_eq!(replay.length_ns, last + 70_000_000 - 500_000);
+    assert!(replay.text.contains("times = 30"), "{}", replay.text);
+}
+
 #[test]
 fn lengths_that_vary_are_lists_and_deadlines_of_a_plan_are_cycles() {
     let varies = |at: u64| 1_000_000 + at * 100_000;

@@ -50,6 +50,35 @@ fn a_wait_has_all_its_parts() {
     );
 }
 
+/// A sleep of no length is late, and an instant that has passed is missed.
+#[test]
+fn a_length_is_never_missed() {
+    let sleep = |timeout, is_relative, soft| {
+        let arm = What::Arm {
+            timer: TIMER,
+            soft,
+            hard: soft + 50_000,
+            is_relative,
+        };
+        rows([
+            (0, 0, switch(Left::Ready, THREAD)),
+            (1_000, THREAD, enter(Call::ClockNanosleep, timeout)),
+            (1_400, THREAD, arm),
+            (1_500, THREAD, switch(Left::Asleep, 0)),
+            (41_000, 0, EXPIRE),
+            (42_000, 0, WAKING),
+            (43_000, 0, READY),
+            (44_000, 0, switch(Left::Ready, THREAD)),
+            (45_000, THREAD, DONE),
+        ])
+    };
+    let none = sleep(Timeout::Relative, true, 1_300);
+    assert_eq!((none[0].missed, none[0].late_ns.max), (0, 44_000));
+    assert_eq!(traced(&none[0]).asked_ns.unwrap().max, 0);
+    let passed = sleep(Timeout::Until(Clock::Monotonic), false, 900);
+    assert_eq!((passed[0].missed, passed[0].late_ns.n), (1, 0));
+}
+
 #[test]
 fn an_event_ends_a_wait_without_lateness() {
     let arm = What::Arm {

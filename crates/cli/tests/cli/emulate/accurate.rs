@@ -9,7 +9,7 @@ use super::compiled;
 use crate::common::{Running, copy_program, punctual, stderr, stdout};
 
 /// Runs a program with waits that end on time.
-fn accurate(options: &[&str], program: &Path, arguments: &[&str]) -> Output {
+pub(super) fn accurate(options: &[&str], program: &Path, arguments: &[&str]) -> Output {
     let mut command = punctual(Path::new("/"));
     command.args(["exec", "--accurate"]).args(options).arg("--");
     command.arg(program).args(arguments).output().unwrap()

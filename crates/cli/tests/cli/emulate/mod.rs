@@ -177,6 +177,21 @@ fn each_call_is_emulated_and_says_what_it_says_without() {
     }
 }
 
+/// A filter of the program refuses `ppoll` and `epoll_pwait2`, by which waits are emulated.
+#[test]
+fn a_wait_whose_finer_call_is_refused_is_the_call_of_the_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(&folder, "waits", &[]);
+    for what in ["refused-with-eperm", "refused-with-enosys"] {
+        for model in ["windows-11", "linux,slack=1ns"] {
+            let done = emulate(&[model], &program, &[what]);
+            assert_eq!(done.status.code(), Some(0), "{model} {what}: {done:?}");
+        }
+        let done = accurate::accurate(&[], &program, &[what]);
+        assert_eq!(done.status.code(), Some(0), "{what}: {done:?}");
+    }
+}
+
 #[test]
 fn threads_children_and_programs_without_an_environment_are_emulated() {
     let folder = tempfile::tempdir().unwrap();

@@ -2,15 +2,21 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -406,21 +412,25 @@ static int stopped(void) {
     return wrong + (status != 0);
 }
 
-/* Calls on sockets with a timeout: one that it ends, one that data end, one that does not block, and one without. */
+/* Calls on sockets with a timeout: one that it ends, two that data end, two that do not block, and one without. */
 static int sockets(void) {
     struct timeval some = {0, 20000};
-    char byte;
+    char byte[2];
+    /* Not known to the compiler: with _FORTIFY_SOURCE it calls __recv_chk and __recvfrom_chk. */
+    volatile size_t one = 1;
     int pair[2], wrong = 0;
     long long begin;
     wrong += socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0;
     wrong += setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &some, sizeof some) != 0;
     begin = now_ns(CLOCK_MONOTONIC);
-    wrong += recv(pair[0], &byte, 1, 0) != -1 || errno != EAGAIN;
+    wrong += recv(pair[0], byte, one, 0) != -1 || errno != EAGAIN;
     wrong += now_ns(CLOCK_MONOTONIC) - begin < 20000000;
     wrong += send(pair[1], "xy", 2, 0) != 2;
-    wrong += recv(pair[0], &byte, 1, 0) != 1 || recvfrom(pair[0], &byte, 1, 0, NULL, NULL) != 1;
-    wrong += recv(pair[0], &byte, 1, MSG_DONTWAIT) != -1 || errno != EAGAIN;
-    wrong += recv(pair[1], &byte, 1, MSG_DONTWAIT) != -1 || errno != EAGAIN;
+    wrong += recv(pair[0], byte, one, 0) != 1 || recvfrom(pair[0], byte, one, 0, NULL, NULL) != 1;
+    wrong += recv(pair[0], byte, one, MSG_DONTWAIT) != -1 || errno != EAGAIN;
+    wrong += recv(pair[1], byte, one, MSG_DONTWAIT) != -1 || errno != EAGAIN;
+    wrong += fcntl(pair[0], F_SETFL, O_NONBLOCK) != 0;
+    wrong += recv(pair[0], byte, one, 0) != -1 || errno != EAGAIN;
     wrong += connect(-1, NULL, 0) != -1 || errno != EBADF;
     return wrong;
 }
@@ -460,6 +470,152 @@ static int closed(void) {
     return usleep(1000) != 0 || open_files() > 8;
 }
 
+/* The program has a file of its own under the number of each descriptor that is not its own, and waits again. */
+static void *takes(void *unused) {
+    char *numbers = unused, text[6], name[32], target[64];
+    FILE *own = tmpfile();
+    usleep(1000);
+    fputs("1 2 3\n", own);
+    fflush(own);
+    for (int file = 200; file < 5000; file++) {
+        snprintf(name, sizeof name, "/proc/self/fd/%d", file);
+        ssize_t n = readlink(name, target, sizeof target - 1);
+        if (n < 0) continue;
+        target[n] = 0;
+        if (!strstr(target, "schedstat")) continue;
+        *numbers += dup2(fileno(own), file) != file ? 9 : 1;
+    }
+    rewind(own);
+    for (int i = 0; i < 3; i++) usleep(1000);
+    *numbers += fread(text, 1, 6, own) != 6 || memcmp(text, "1 2 3\n", 6) ? 9 : 0;
+    return NULL;
+}
+
+static int taken(void) {
+    pthread_t thread;
+    char numbers = 0;
+    int before = open_files();
+    pthread_create(&thread, NULL, takes, &numbers);
+    pthread_join(thread, NULL);
+    /* The file is open under its own number, and under the one that it took. */
+    return numbers > 1 || open_files() != before + 1 + numbers;
+}
+
+static void *holding(void *semaphore) {
+    usleep(1);
+    sem_wait(semaphore);
+    return NULL;
+}
+
+/* So many children, one after the other, of a process with two threads: each has one descriptor less than the process. */
+static int forks(int n) {
+    pthread_t thread;
+    int wrong = 0, before = 0, status;
+    sem_init(&posted, 0, 0);
+    pthread_create(&thread, NULL, holding, &posted);
+    usleep(20000);
+    before = open_files();
+    for (int i = 0; i < n; i++) {
+        pid_t forked = fork();
+        if (forked == 0) {
+            usleep(1);
+            _exit(open_files() >= before);
+        }
+        wrong += waitpid(forked, &status, 0) != forked || status != 0;
+    }
+    sem_post(&posted);
+    pthread_join(thread, NULL);
+    return wrong;
+}
+
+static pthread_barrier_t begun;
+
+static void *at_once(void *unused) {
+    pthread_barrier_wait(&begun);
+    usleep(1000);
+    return unused;
+}
+
+/* So many threads that sleep at once. */
+static int threads(int n) {
+    pthread_t all[2000];
+    pthread_attr_t small;
+    int wrong = 0;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 1 << 16);
+    pthread_barrier_init(&begun, NULL, n);
+    for (int i = 0; i < n; i++) wrong += pthread_create(&all[i], &small, at_once, NULL) != 0;
+    for (int i = 0; i < n; i++) pthread_join(all[i], NULL);
+    return wrong;
+}
+
+/* Instants that have passed, and a sleep of no length. */
+static int missed(void) {
+    struct timespec at = in_ms(CLOCK_MONOTONIC, 0), day = in_ms(CLOCK_REALTIME, 0), none = {0, 0};
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+    sem_t semaphore;
+    int wrong = 0;
+    at.tv_sec -= 1;
+    day.tv_sec -= 1;
+    wrong += clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) != 0;
+    wrong += clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &day, NULL) != 0;
+    pthread_mutex_lock(&mutex);
+    wrong += pthread_cond_timedwait(&condition, &mutex, &day) != ETIMEDOUT;
+    sem_init(&semaphore, 0, 1);
+    /* The first does not wait. */
+    wrong += sem_timedwait(&semaphore, &day) != 0;
+    wrong += sem_timedwait(&semaphore, &day) != -1 || errno != ETIMEDOUT;
+    wrong += nanosleep(&none, NULL) != 0;
+    wrong += poll(NULL, 0, 0) != 0;
+    return wrong;
+}
+
+/* Children would be ordinary threads, and this is one. */
+static int reset(void) {
+    struct sched_param none = {0};
+    int wrong = sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &none) != 0;
+    sleeps(1);
+    return wrong;
+}
+
+/* Waits where a filter refuses finer calls in this way. */
+static int refused(unsigned way) {
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 441, 1, 0), /* epoll_pwait2 */
+#ifdef SYS_poll
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ppoll, 0, 1),
+#else
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 441, 0, 1),
+#endif
+        BPF_STMT(BPF_RET | BPF_K, way),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    struct epoll_event event = {.events = EPOLLIN};
+    int epoll = epoll_create1(0), wrong = 0, pipes[2];
+    struct pollfd ready = {.events = POLLIN};
+    long long begin;
+    wrong += pipe(pipes) != 0;
+    ready.fd = pipes[0];
+    wrong += prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0;
+    wrong += prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0;
+    errno = 0;
+    for (int i = 0; i < 3; i++) {
+        begin = now_ns(CLOCK_MONOTONIC);
+        wrong += poll(&ready, 1, 3) != 0 || now_ns(CLOCK_MONOTONIC) - begin < 3000000;
+        begin = now_ns(CLOCK_MONOTONIC);
+        wrong += epoll_wait(epoll, &event, 1, 3) != 0 || now_ns(CLOCK_MONOTONIC) - begin < 3000000;
+        wrong += epoll_pwait(epoll, &event, 1, 3, NULL) != 0;
+    }
+    wrong += errno != 0;
+    wrong += write(pipes[1], "x", 1) != 1;
+    wrong += epoll_ctl(epoll, EPOLL_CTL_ADD, pipes[0], &event) != 0;
+    wrong += poll(&ready, 1, 600000) != 1 || epoll_wait(epoll, &event, 1, 600000) != 1;
+    return wrong;
+}
+
 /* Sleeps of 50 us for as many milliseconds at least. */
 static void many(long ms) {
     long long end = now_ns(CLOCK_MONOTONIC) + ms * 1000000;
@@ -490,6 +646,14 @@ int main(int count, char **arguments) {
     if (!strcmp(what, "sockets")) return sockets();
     if (!strcmp(what, "descriptors")) return descriptors();
     if (!strcmp(what, "closed")) return closed();
+    if (!strcmp(what, "taken")) return taken();
+    if (!strcmp(what, "forks")) return forks(atoi(arguments[2]));
+    if (!strcmp(what, "threads")) return threads(atoi(arguments[2]));
+    if (!strcmp(what, "missed")) return missed();
+    if (!strcmp(what, "reset")) return reset();
+    if (!strcmp(what, "refused-with-eperm")) return refused(SECCOMP_RET_ERRNO | EPERM);
+    if (!strcmp(what, "refused-with-enosys")) return refused(SECCOMP_RET_ERRNO | ENOSYS);
+    if (!strcmp(what, "killed-if-finer")) return refused(SECCOMP_RET_KILL_PROCESS);
     if (!strcmp(what, "many")) {
         many(atoi(arguments[2]));
         return 0;
