@@ -75,10 +75,10 @@ fn of_mangohud(text: &str, head_at: usize) -> Result<Log, String> {
         });
     }
     let lengths = frames.iter().filter_map(|frame| frame.length);
-    let sum = lengths.fold(0, u64::saturating_add);
+    let sum: f64 = lengths.map(|ns| ns as f64).sum();
     let ends = [frames.first(), frames.last()].map(|frame| frame.and_then(|frame| frame.at));
     if let [Some(first), Some(last)] = ends
-        && last.saturating_sub(first) > sum / 2 * 3
+        && last.saturating_sub(first) as f64 > sum * 1.5
     {
         log.cannot_tell(
             "The log was written at an interval and has not every frame (log_interval=0 would).",
