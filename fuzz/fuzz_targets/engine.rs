@@ -25,7 +25,9 @@ pub fn check(engine: &Engine) {
         source: "fuzzed",
         on: "linux",
     };
-    let replay = engine.replay(head).filter(|replay| !replay.threads.is_empty());
+    let replay = engine
+        .replay(head)
+        .filter(|replay| !replay.threads.is_empty());
     if let Some(replay) = replay {
         Scenario::read("recorded", &replay.text).expect("a scenario reads back");
     }
