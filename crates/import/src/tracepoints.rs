@@ -81,40 +81,8 @@ fn of(text: &str) -> Result<Events, String> {
     let mut untold = vec![
         "perf script does not tell who wakes whom from an interrupt, so there are no counts of wake-ups.".to_owned(),
     ];
-    // Timers are on a clock of their own.
     let tick_ns = seen.tick_ns();
-    match seen.clocks.settle() {
-        Some(ahead) if ahead.is_same() => {}
-        Some(ahead) => {
-            let times = || events.iter().map(|event| event.time);
-            let ends = times().min().zip(times().max());
-            let is_unknown = ends.is_some_and(|(first, last)| ahead.is_unknown(first, last));
-            for event in &mut events {
-                event.time = ahead.on_other(event.time);
-            }
-            untold.push(
-                "Its clock is another than that of the timers; it was set by their interrupts once a second, to some microseconds. \
-                 perf record -k CLOCK_MONOTONIC has the same."
-                    .to_owned(),
-            );
-            if is_unknown {
-                untold.push(
-                    "Some of it is more than 10 s away from an interrupt of a tick: there the two clocks may have drifted \
-                     apart, by up to some microseconds a second."
-                        .to_owned(),
-                );
-            }
-        }
-        None if seen.arms > 0 => {
-            events.retain(|event| !matches!(event.what, What::Arm { .. }));
-            untold.push(
-                "It has no interrupt of a tick (timer:hrtimer_expire_entry), which shows how its clock and that of the timers \
-                 differ: deadlines of sleeps are unknown."
-                    .to_owned(),
-            );
-        }
-        None => {}
-    }
+    untold.extend(set_clock(&mut events, seen));
     events.sort_by_key(|event| event.time);
     Ok(Events {
         format: "perf script",
@@ -123,6 +91,44 @@ fn of(text: &str) -> Result<Events, String> {
         untold,
         more: None,
     })
+}
+
+/// Sets the events to the clock of the timers, and returns the facts that the file does not tell of it.
+fn set_clock(events: &mut Vec<Event>, seen: Seen) -> Vec<String> {
+    let mut untold = Vec::new();
+    let Some(ahead) = seen.clocks.settle() else {
+        if seen.arms > 0 {
+            events.retain(|event| !matches!(event.what, What::Arm { .. }));
+            untold.push(
+                "It has no interrupt of a tick (timer:hrtimer_expire_entry), which shows how its clock and that of the timers \
+                 differ: deadlines of sleeps are unknown."
+                    .to_owned(),
+            );
+        }
+        return untold;
+    };
+    if ahead.is_same() {
+        return untold;
+    }
+    let times = || events.iter().map(|event| event.time);
+    let ends = times().min().zip(times().max());
+    let is_unknown = ends.is_some_and(|(first, last)| ahead.is_unknown(first, last));
+    for event in events {
+        event.time = ahead.on_other(event.time);
+    }
+    untold.push(
+        "Its clock is another than that of the timers; it was set by their interrupts once a second, to some microseconds. \
+         perf record -k CLOCK_MONOTONIC has the same."
+            .to_owned(),
+    );
+    if is_unknown {
+        untold.push(
+            "Some of it is more than 10 s away from an interrupt of a tick: there the two clocks may have drifted apart, by \
+             up to some microseconds a second."
+                .to_owned(),
+        );
+    }
+    untold
 }
 
 impl Seen {
