@@ -556,6 +556,9 @@ def a_run(**changes: object) -> "dict[str, object]":
     return {name: value for name, value in data.items() if value is not None}
 
 
+RUN = a_run()
+
+
 @pytest.mark.parametrize(
     ["data", "says"],
     [
@@ -578,15 +581,28 @@ def test_what_the_command_refuses_is_refused(data: object, says: str, tmp_path: 
     file.write_text(json.dumps(data))
     with pytest.raises(ValueError, match=f"run.json: .*{says}"):
         pt.read_run(file)
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(pt.RunError, match=says):
         pt.Run(data)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("text", [b"", b"{", b"\xff", b'{"schema": "punctual-run/2"'])
+DEEP = b'{"schema": ' + b"[" * 100_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"{",
+        b"\xff",
+        b'{"schema": "punctual-run/2"',
+        pytest.param(DEEP, id="deep"),
+        pytest.param(b"9" * 10_000, id="a long number"),
+    ],
+)
 def test_what_is_not_json_is_refused(text: bytes, tmp_path: pathlib.Path) -> None:
     file = tmp_path / "run.json"
     file.write_bytes(text)
-    with pytest.raises(ValueError, match="run.json"):
+    with pytest.raises(pt.RunError, match="run.json"):
         pt.read_run(file)
 
 
@@ -675,10 +691,38 @@ def test_doctor_without_the_command_says_what_to_install(monkeypatch: pytest.Mon
     fails = tmp_path / "punctual"
     fails.write_text("#!/bin/sh\necho no such thing >&2; exit 2\n")
     fails.chmod(0o755)
-    with pytest.raises(OSError, match="no such thing"):
+    with pytest.raises(OSError, match="exit code 2.*no such thing"):
         pt.doctor(quick=True)
     again = subprocess.run([sys.executable, "-m", "punctual_time", "doctor"], capture_output=True, text=True)
     assert again.returncode == 2 and again.stderr.startswith("error: ") and "Traceback" not in again.stderr
+
+
+@pytest.mark.parametrize(
+    ["answer", "code", "says"],
+    [
+        pytest.param(json.dumps(RUN), 3, None, id="interrupted"),
+        pytest.param(json.dumps(RUN), 0, None, id="whole"),
+        ("", 0, "exit code 0.*cannot be read.*run.json"),
+        ("{", 2, "exit code 2.*cannot be read.*run.json.*why so"),
+        ('{"schema": "punctual-run/99"}', 0, "`punctual-run/99`.*reads `punctual-run/2`"),
+        pytest.param(DEEP.decode(), 0, "nested too deeply|run.json", id="deep"),
+    ],
+)
+@unix
+def test_an_answer_of_doctor_counts_and_its_exit_code_does_not(
+    answer: str, code: int, says: "typing.Optional[str]", monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    monkeypatch.setattr("punctual_time._runs._command", lambda: str(tmp_path / "punctual"))
+    (tmp_path / "answer").write_text(answer)
+    program = tmp_path / "punctual"
+    program.write_text(f"#!/bin/sh\ncp '{tmp_path}/answer' \"$3\"; echo words; echo why so >&2; exit {code}\n")
+    program.chmod(0o755)
+    if says is None:
+        run = pt.doctor()
+        assert (run.data, run.words, run.exit_code) == (RUN, "words", code)
+    else:
+        with pytest.raises(pt.RunError, match=says):
+            pt.doctor()
 
 
 def test_bench() -> None:

@@ -309,6 +309,11 @@ pub(crate) fn run_with(path: &Path, hints: &Hints) -> Result<String> {
 /// They are neither.
 pub(crate) fn run_in(path: &Path, bytes: Vec<u8>, hints: &Hints) -> Result<String> {
     let name = name(path);
+    // PowerShell writes UTF-16.
+    let bytes = match bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        true => punctual_import::text(&bytes).into_owned().into_bytes(),
+        false => bytes,
+    };
     let begin = String::from_utf8_lossy(&bytes[..bytes.len().min(512)]);
     let is_json = begin
         .trim_start_matches('\u{feff}')

@@ -8,11 +8,15 @@ use crate::Hints;
 use crate::cyclictest::finish;
 use crate::number::{Unit, count, short};
 use crate::series::{Log, Series, Values};
+use crate::unknown::LONGEST_JSON;
 
 /// Reads it. Two of its keys have a colon too much: `cmdline:` and `rt_test_version:`.
 pub(crate) fn read(text: &str, hints: &Hints) -> Option<Result<Log, String>> {
     if !text.trim_start().starts_with('{') || !text.contains("\"rt_test_version") {
         return None;
+    }
+    if text.len() > LONGEST_JSON {
+        return Some(Err("this cyclictest JSON is longer than 64 MiB".to_owned()));
     }
     let file: Value = match serde_json::from_str(text) {
         Ok(file) => file,

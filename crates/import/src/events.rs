@@ -28,8 +28,7 @@ pub struct Events {
 /// # Errors
 /// It is none, or has no waits in it. The message is one line and safe to print.
 pub fn events(text: &str) -> Result<Events, String> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let formats = [tracepoints::events, strace::events];
+    let formats = [strace::events, tracepoints::events];
     let known = formats.iter().find_map(|format| format(text));
     let refused = || {
         Err(format!(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use punctual_record::LoggedKind;
 
 use crate::Hints;
-use crate::csv::{cells, column};
+use crate::csv::{cells, column, row};
 use crate::number::{Unit, at, length, ns};
 use crate::series::{Log, Series, Wait};
 
@@ -22,7 +22,13 @@ pub(crate) fn mangohud(text: &str, _: &Hints) -> Option<Result<Log, String>> {
 fn of_mangohud(text: &str, head_at: usize) -> Result<Log, String> {
     let mut log = Log::new("MangoHud CSV");
     let lines: Vec<&str> = text.lines().collect();
-    if let [names, values, ..] = lines[..head_at] {
+    // Newer versions have a title before them.
+    let is_facts = |line: &&str| {
+        let names = cells(line, ',');
+        column(&names, &["os"]).is_some() && column(&names, &["cpu"]).is_some()
+    };
+    let facts_at = lines[..head_at].iter().position(|line| is_facts(&line));
+    if let Some([names, values, ..]) = facts_at.map(|at| &lines[at..head_at]) {
         let (names, values) = (cells(names, ','), cells(values, ','));
         let fact = |name: &str| {
             column(&names, &[name])
@@ -40,7 +46,7 @@ fn of_mangohud(text: &str, head_at: usize) -> Result<Log, String> {
         .ok_or("this MangoHud log has no frame times")?;
     let mut rows = Vec::new();
     for (i, line) in rows_below(&lines, head_at) {
-        let cells = cells(line, ',');
+        let cells = at(i, row(line, ',', head.len()))?;
         let number =
             |place: usize| at(i, ns(cells.get(place).map_or("", String::as_str), Unit::Ns));
         let real = |place: usize| cells.get(place).and_then(|cell| cell.parse::<f64>().ok());
@@ -68,10 +74,11 @@ fn of_mangohud(text: &str, head_at: usize) -> Result<Log, String> {
             ..Wait::default()
         });
     }
-    let sum: u64 = frames.iter().filter_map(|frame| frame.length).sum();
+    let lengths = frames.iter().filter_map(|frame| frame.length);
+    let sum: f64 = lengths.map(|ns| ns as f64).sum();
     let ends = [frames.first(), frames.last()].map(|frame| frame.and_then(|frame| frame.at));
     if let [Some(first), Some(last)] = ends
-        && last.saturating_sub(first) > sum / 2 * 3
+        && last.saturating_sub(first) as f64 > sum * 1.5
     {
         log.cannot_tell(
             "The log was written at an interval and has not every frame (log_interval=0 would).",
@@ -98,7 +105,11 @@ const FRAME: [&str; 2] = ["FrameTime", "MsBetweenPresents"];
 
 /// Reads a log of PresentMon: a row per frame, of all programs.
 pub(crate) fn presentmon(text: &str, _: &Hints) -> Option<Result<Log, String>> {
-    let head = cells(text.lines().next()?, ',');
+    let (head_at, head) = text
+        .lines()
+        .enumerate()
+        .find(|(_, line)| !is_comment(line))?;
+    let head = cells(head, ',');
     let is_one =
         column(&head, &["Application"]).is_some() && column(&head, &["ProcessID"]).is_some();
     let parts = [["CPUBusy", "CPUWait"], ["MsCPUBusy", "MsCPUWait"]];
@@ -107,10 +118,20 @@ pub(crate) fn presentmon(text: &str, _: &Hints) -> Option<Result<Log, String>> {
         .find_map(|[busy, wait]| Some([column(&head, &[busy])?, column(&head, &[wait])?]));
     let frame = column(&head, &FRAME).map(|frame| vec![frame]);
     let frame = frame.or(parts.map(Vec::from)).filter(|_| is_one)?;
-    Some(of_presentmon(text, &head, &frame))
+    Some(of_presentmon(text, (head_at, &head), &frame))
 }
 
-fn of_presentmon(text: &str, head: &[String], frame: &[usize]) -> Result<Log, String> {
+/// Whether a line is no row: CapFrameX begins its files with facts behind `//`.
+fn is_comment(line: &str) -> bool {
+    let line = line.trim();
+    line.is_empty() || line.starts_with("//") || line.starts_with('#')
+}
+
+fn of_presentmon(
+    text: &str,
+    (head_at, head): (usize, &[String]),
+    frame: &[usize],
+) -> Result<Log, String> {
     let mut log = Log::new("PresentMon CSV");
     log.os = "Windows".to_owned();
     let [program, process, chain] =
@@ -118,8 +139,8 @@ fn of_presentmon(text: &str, head: &[String], frame: &[usize]) -> Result<Log, St
     let lines: Vec<&str> = text.lines().collect();
     let mut programs: BTreeMap<[String; 3], Vec<Wait>> = BTreeMap::new();
     let mut unknown = 0;
-    for (i, line) in rows_below(&lines, 0) {
-        let cells = cells(line, ',');
+    for (i, line) in rows_below(&lines, head_at) {
+        let cells = at(i, row(line, ',', head.len()))?;
         if cells.len() < head.len() && i + 1 == lines.len() {
             log.cannot_tell("The log's last line is cut off.");
             break;

@@ -31,7 +31,6 @@ pub(crate) fn read(text: &str, hints: &Hints) -> Option<Result<Log, String>> {
             .is_some_and(|cell| cell.starts_with("HISTF"))
     };
     text.lines()
-        .take(50)
         .any(|line| is_head(line) || is_row(line))
         .then(|| of(text, hints))
 }
@@ -177,14 +176,14 @@ fn histogram(bytes: &[u8]) -> Result<(u32, Vec<(u64, u64)>), String> {
     while at < counts.len() {
         let count = zigzag(counts, &mut at).ok_or("a histogram is cut off")?;
         match u64::try_from(count) {
-            Ok(0) => index += 1,
+            Ok(0) => index = index.saturating_add(1),
             Ok(n) => {
                 all.push((
                     bins.greatest(index)
                         .ok_or("a histogram has more bins than it can have")?,
                     n,
                 ));
-                index += 1;
+                index = index.saturating_add(1);
             }
             // A run of bins without a value.
             Err(_) => index = index.saturating_add(count.unsigned_abs()),

@@ -59,7 +59,15 @@ const LONGEST_NS: f64 = 1e15;
 pub(crate) fn ns(text: &str, unit: Unit) -> Result<i64, String> {
     let number: Option<f64> = text.trim().parse().ok();
     let ns = number.filter(|number| number.is_finite());
-    let ns = ns.ok_or_else(|| format!("`{}` is not a number", short(text)))? * unit.ns();
+    let refused = || {
+        // In many countries decimals begin with a comma.
+        let remedy = match text.contains(',') {
+            true => "; decimals need a point, not a comma",
+            false => "",
+        };
+        format!("`{}` is not a number{remedy}", short(text))
+    };
+    let ns = ns.ok_or_else(refused)? * unit.ns();
     match ns.abs() <= LONGEST_NS {
         true => Ok(ns.round() as i64),
         false => Err(format!(

@@ -9,8 +9,11 @@ use crate::series::{Log, Series, Wait};
 
 /// Reads it.
 pub(crate) fn read(text: &str, _: &Hints) -> Option<Result<Log, String>> {
-    let is_one =
-        |line: &str| line.contains(": PERF_RECORD_SWITCH") || line.contains("sched:sched_switch:");
+    let begins = ["PERF_RECORD_SWITCH", "sched:sched_switch:"];
+    let is_one = |line: &str| {
+        let of = event(line);
+        of.is_some_and(|of| begins.iter().any(|begin| of.event.starts_with(begin)))
+    };
     text.lines().any(is_one).then(|| Ok(of(text)))
 }
 
@@ -24,11 +27,11 @@ enum Turn {
 fn of(text: &str) -> Log {
     let mut log = Log::new("perf script");
     // When a thread left its CPU, and whether it wanted to.
-    let mut out: BTreeMap<u64, (u64, bool)> = BTreeMap::new();
-    let mut names: BTreeMap<u64, &str> = BTreeMap::new();
-    let mut waits: BTreeMap<u64, Vec<Wait>> = BTreeMap::new();
+    let mut out: BTreeMap<u32, (u64, bool)> = BTreeMap::new();
+    let mut names: BTreeMap<u32, &str> = BTreeMap::new();
+    let mut waits: BTreeMap<u32, Vec<Wait>> = BTreeMap::new();
     let mut preempted = 0_u64;
-    let mut turn = |thread: u64, at_ns: u64, turn: Turn| match turn {
+    let mut turn = |thread: u32, at_ns: u64, turn: Turn| match turn {
         Turn::Sleeps => drop(out.insert(thread, (at_ns, true))),
         Turn::Preempted => drop(out.insert(thread, (at_ns, false))),
         Turn::Runs => match out.remove(&thread) {
@@ -53,6 +56,7 @@ fn of(text: &str) -> Log {
             continue;
         };
         if let Some(switch) = event.strip_prefix("PERF_RECORD_SWITCH") {
+            let Some(thread) = thread else { continue };
             names.insert(thread, name);
             let switch = switch.trim_start_matches("_CPU_WIDE").trim();
             match switch.split_whitespace().collect::<Vec<_>>()[..] {
@@ -62,30 +66,20 @@ fn of(text: &str) -> Log {
                 _ => {}
             }
         } else if let Some(switch) = event.strip_prefix("sched:sched_switch:") {
-            let Some((from, to)) = switch.split_once("==>") else {
+            let Some(switch) = Switch::of(switch) else {
                 continue;
             };
-            let field = |text: &'_ str, name: &str| {
-                let value = text.rsplit_once(name)?.1;
-                value.split_whitespace().next().map(str::to_owned)
-            };
-            let number = |text: &str, name: &str| field(text, name)?.parse::<u64>().ok();
-            let state = field(from, "prev_state=").unwrap_or_default();
             // 0 is what a CPU does without a thread.
-            if let Some(thread @ 1..) = number(from, "prev_pid=") {
-                names.insert(thread, name);
-                turn(
-                    thread,
-                    at_ns,
-                    if state.starts_with('R') {
-                        Turn::Preempted
-                    } else {
-                        Turn::Sleeps
-                    },
-                );
+            if switch.left > 0 {
+                names.insert(switch.left, switch.name);
+                let left = match switch.state.starts_with('R') {
+                    true => Turn::Preempted,
+                    false => Turn::Sleeps,
+                };
+                turn(switch.left, at_ns, left);
             }
-            if let Some(thread @ 1..) = number(to, "next_pid=") {
-                turn(thread, at_ns, Turn::Runs);
+            if switch.next > 0 {
+                turn(switch.next, at_ns, Turn::Runs);
             }
         }
     }
@@ -114,8 +108,9 @@ fn of(text: &str) -> Log {
 /// A line of `perf script`.
 pub(crate) struct Line<'t> {
     pub(crate) name: &'t str,
-    pub(crate) process: u64,
-    pub(crate) thread: u64,
+    pub(crate) process: u32,
+    /// `None` of a thread that has just ended, which perf shows as -1.
+    pub(crate) thread: Option<u32>,
     pub(crate) cpu: Option<u32>,
     pub(crate) at_ns: u64,
     /// Its name, and what belongs to it.
@@ -137,30 +132,100 @@ pub(crate) fn event(line: &str) -> Option<Line<'_>> {
         None => (head, None),
     };
     let (name, thread) = head.split_at(last_word(head)?);
-    let (s, fraction) = time.split_once('.')?;
-    let digits = u32::try_from(fraction.len())
-        .ok()
-        .filter(|digits| *digits <= 9)?;
-    let ns = fraction
-        .parse::<u64>()
-        .ok()?
-        .checked_mul(10_u64.pow(9 - digits))?;
-    let at_ns = s
-        .parse::<u64>()
-        .ok()?
-        .checked_mul(1_000_000_000)?
-        .checked_add(ns)?;
-    let mut numbers = thread.trim().split('/');
-    let process = numbers.next()?.parse().ok()?;
-    let thread = numbers.next().map_or(Some(process), |it| it.parse().ok())?;
+    let at_ns = instant(time)?;
+    let mut numbers = thread.trim().split('/').map(number);
+    let process = numbers.next()??;
+    let thread = numbers.next().unwrap_or(Some(process))?;
     Some(Line {
         name: name.trim(),
-        process,
+        process: process.unwrap_or(0),
         thread,
         cpu,
         at_ns,
         event,
     })
+}
+
+/// The number of a thread; the inner `None` is -1.
+fn number(text: &str) -> Option<Option<u32>> {
+    match text {
+        "-1" => Some(None),
+        text => text.parse().ok().map(Some),
+    }
+}
+
+/// Nanoseconds of `481.145983`. Differences of two fit in an `i64`.
+fn instant(text: &str) -> Option<u64> {
+    let (s, fraction) = text.split_once('.')?;
+    let digits = u32::try_from(fraction.len()).ok()?;
+    let ns = fraction
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(10_u64.pow(9_u32.checked_sub(digits)?))?;
+    let at_ns = s
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(1_000_000_000)?
+        .checked_add(ns)?;
+    i64::try_from(at_ns).is_ok().then_some(at_ns)
+}
+
+/// A CPU that leaves a thread for another.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Switch<'t> {
+    /// The name of the thread that it leaves.
+    pub(crate) name: &'t str,
+    pub(crate) left: u32,
+    pub(crate) state: &'t str,
+    pub(crate) next_name: &'t str,
+    pub(crate) next: u32,
+    priority: i32,
+}
+
+impl<'t> Switch<'t> {
+    /// Reads it as the kernel prints it, or as the plugin of libtraceevent does: `x:7 [120] S ==> y:9 [120]`.
+    pub(crate) fn of(text: &'t str) -> Option<Self> {
+        let text = text.trim();
+        let Some((from, to)) = text.split_once(" ==> next_comm=") else {
+            let (from, to) = text.split_once(" ==> ")?;
+            let (from, state) = from.rsplit_once("] ")?;
+            let (name, left, _) = named(from)?;
+            let (next_name, next, priority) = named(to.strip_suffix(']')?)?;
+            return Some(Self {
+                name,
+                left,
+                state,
+                next_name,
+                next,
+                priority: priority.parse().ok()?,
+            });
+        };
+        let (name, from) = from.strip_prefix("prev_comm=")?.rsplit_once(" prev_pid=")?;
+        let (next_name, to) = to.rsplit_once(" next_pid=")?;
+        let field = |text: &'t str, name| text.split_once(name)?.1.split_whitespace().next();
+        let first = |text: &'t str| text.split_whitespace().next()?.parse().ok();
+        Some(Self {
+            name,
+            left: first(from)?,
+            state: field(from, " prev_state=")?,
+            next_name,
+            next: first(to)?,
+            priority: field(to, " next_prio=")?.parse().ok()?,
+        })
+    }
+
+    /// Whether the next thread goes before all fair ones. Deadline threads have the priority -1, real-time threads those
+    /// below `MAX_RT_PRIO` (include/linux/sched/prio.h).
+    pub(crate) const fn is_real_time(&self) -> bool {
+        self.priority < 100
+    }
+}
+
+/// The name, the number and the priority of `x:7 [120`, as libtraceevent writes a thread.
+pub(crate) fn named(text: &str) -> Option<(&str, u32, &str)> {
+    let (thread, priority) = text.rsplit_once(" [")?;
+    let (name, number) = thread.rsplit_once(':')?;
+    Some((name, number.parse().ok()?, priority))
 }
 
 #[cfg(test)]
@@ -173,8 +238,39 @@ mod tests {
         let of = event(line).unwrap();
         assert_eq!(
             (of.name, of.thread, of.at_ns, of.cpu),
-            ("opt f1nlvfe3703", 24_884, 26_595_753_034_000, Some(0))
+            ("opt f1nlvfe3703", Some(24_884), 26_595_753_034_000, Some(0))
         );
         assert!(of.event.starts_with("sched:"));
+    }
+
+    #[test]
+    fn a_thread_that_ended_has_no_number() {
+        let of = event(":-1    -1 [000]   450.268599: timer:hrtimer_expire_entry: x").unwrap();
+        assert_eq!((of.name, of.thread), (":-1", None));
+        assert!(event("x -2 [000] 4.2: x").is_none());
+        assert!(event("x 2 [000] 9223372037.0: x").is_none());
+    }
+
+    #[test]
+    fn switches_have_two_forms_and_priorities_a_sign() {
+        let kernel = "prev_comm=a prev_pid=1 b prev_pid=7 prev_prio=120 prev_state=R+ ==> next_comm=c next_pid=9 next_prio=-1";
+        let plugin = "a prev_pid=1 b:7 [120] R+ ==> c:9 [-1]";
+        let switch = Switch::of(kernel).unwrap();
+        assert_eq!(
+            (
+                switch.name,
+                switch.left,
+                switch.state,
+                switch.next_name,
+                switch.next
+            ),
+            ("a prev_pid=1 b", 7, "R+", "c", 9)
+        );
+        assert!(switch.is_real_time());
+        assert_eq!(Switch::of(plugin), Some(switch));
+        let fair = Switch::of(" a:7 [-1] S ==> b:3:9 [120] ").unwrap();
+        assert_eq!((fair.next_name, fair.is_real_time()), ("b:3", false));
+        assert_eq!(Switch::of("a:7 [120] S ==> b"), None);
+        assert_eq!(Switch::of(&kernel.replace("-1", "x")), None);
     }
 }

@@ -3,7 +3,7 @@
 use punctual_record::LoggedKind;
 
 use crate::Hints;
-use crate::csv::cells;
+use crate::csv::{cells, row};
 use crate::number::{Unit, at, length, ns};
 use crate::series::{Log, Series, Wait};
 
@@ -154,42 +154,52 @@ fn of(
         return Err("its columns are not enough: asked and got, or late, or frame".to_owned());
     }
     let mut log = Log::new("CSV");
-    let lines = text.lines().enumerate().skip(below);
-    let mut all = Vec::new();
-    for (i, line) in lines.filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#')) {
-        let cells = cells(line, separator);
+    let wait_of = |line: &str| -> Result<Wait, String> {
+        let cells = row(line, separator, named.len())?;
         let cell = |place: usize| cells.get(place).map_or("", String::as_str);
         let positive = |column: Option<(usize, Unit)>| {
-            column
-                .map(|(place, unit)| at(i, length(cell(place), unit)))
-                .transpose()
+            let number = column.map(|(place, unit)| length(cell(place), unit));
+            number.transpose()
         };
         let signed = |column: Option<(usize, Unit)>| {
-            column
-                .map(|(place, unit)| at(i, ns(cell(place), unit)))
-                .transpose()
+            let number = column.map(|(place, unit)| ns(cell(place), unit));
+            number.transpose()
         };
-        let wait = if is_pair {
+        let at = positive(ended)?;
+        Ok(if is_pair {
             let (asked, got) = (positive(asked)?.unwrap_or(0), positive(got)?.unwrap_or(0));
             Wait {
                 late: Some(got as i64 - asked as i64),
                 length: Some(got),
-                at: positive(ended)?,
+                at,
             }
         } else if late.is_some() {
             Wait {
                 late: signed(late)?,
                 length: positive(got)?,
-                at: positive(ended)?,
+                at,
             }
         } else {
             Wait {
                 late: None,
                 length: positive(frame)?,
-                at: positive(ended)?,
+                at,
             }
-        };
-        all.push(wait);
+        })
+    };
+    let lines = text.lines().enumerate().skip(below);
+    let mut lines = lines
+        .filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'))
+        .peekable();
+    let mut all = Vec::new();
+    while let Some((i, line)) = lines.next() {
+        match wait_of(line) {
+            Ok(wait) => all.push(wait),
+            Err(_) if !all.is_empty() && lines.peek().is_none() && !text.ends_with('\n') => {
+                log.cannot_tell("The log's last line is cut off.");
+            }
+            why => return at(i, why.map(|_| log)),
+        }
     }
     let (subject, of) = match is_pair || late.is_some() {
         true => ("waits", LoggedKind::Waits),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use punctual_record::LoggedKind;
-use punctual_trace::{Clock, Ended, Event, Timeout, What};
+use punctual_trace::{Clock, Ended, Event, Name, Timeout, What};
 
 use crate::Hints;
 use crate::events::Events;
@@ -62,50 +62,121 @@ struct Call<'t> {
 
 /// Reads it.
 pub(crate) fn read(text: &str, _: &Hints) -> Option<Result<Log, String>> {
-    let lines = text.lines().take(200);
-    let known = lines.filter(|line| is_one(line)).count();
-    (known > 0).then(|| of(text))
+    match text.lines().any(is_one) {
+        true => Some(of(text)),
+        false => unusable(text).map(Err),
+    }
 }
 
 /// Whether a line is a call of `strace -ttt`.
 fn is_one(line: &str) -> bool {
-    let Some((_, _, rest)) = begin(line) else {
-        return false;
-    };
+    begin(line).is_some_and(|line| is_rest(line.rest))
+}
+
+/// Whether this is a call, or another thing that strace writes in its place.
+fn is_rest(rest: &str) -> bool {
     let is_name = |name: &str| {
         !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
     };
-    rest.starts_with("<... ")
-        || rest.starts_with("+++ ")
+    let others = ["<... ", "+++ ", "--- SIG"];
+    others.iter().any(|other| rest.starts_with(other))
         || rest.split_once('(').is_some_and(|(name, _)| is_name(name))
 }
 
-/// The thread of a line, its time, and the rest: `[pid 7] 1795683261.268383 poll(...`.
-fn begin(line: &str) -> Option<(&str, &str, &str)> {
-    let line = line.trim_start();
-    let (thread, rest) = match line.strip_prefix("[pid") {
-        Some(rest) => rest
-            .split_once(']')
-            .map(|(thread, rest)| (thread.trim(), rest.trim_start()))?,
-        None => ("", line),
-    };
-    let (first, rest) = rest.split_once(' ')?;
-    let is_time = |word: &str| {
-        let parts = word.split_once('.');
-        parts.is_some_and(|(s, us)| {
-            s.len() >= 6
-                && us.len() >= 6
-                && [s, us]
-                    .iter()
-                    .all(|part| part.bytes().all(|b| b.is_ascii_digit()))
-        })
-    };
-    if is_time(first) {
-        return Some((thread, first, rest.trim_start()));
+/// Why output of strace with other options is not read; `None` if it is none.
+fn unusable(text: &str) -> Option<String> {
+    const AGAIN: &str = "run it again as `strace -f -ttt -T`";
+    let is_summary =
+        |line: &str| line.starts_with("% time") && line.trim_end().ends_with("syscall");
+    if text.lines().any(is_summary) {
+        return Some(format!(
+            "this is the summary of strace -c, which has no single calls: {AGAIN}"
+        ));
     }
-    let (time, rest) = rest.trim_start().split_once(' ')?;
-    let is_thread = first.bytes().all(|b| b.is_ascii_digit());
-    (is_thread && is_time(time)).then_some((first, time, rest.trim_start()))
+    let waits = |line: &str| {
+        let (_, rest) = owner(line.trim_start());
+        // A time of -t, -tt or -r, or none.
+        let is_of_time = |c: char| c.is_ascii_digit() || [':', '.', ' '].contains(&c);
+        let call = without_columns(rest.trim_start_matches(is_of_time));
+        let is_wait = |(name, _): &(&str, Argument)| {
+            let rest = call.strip_prefix(name);
+            rest.is_some_and(|rest| rest.starts_with('('))
+        };
+        CALLS.iter().any(is_wait)
+            && [" = ", "<unfinished ...>"]
+                .iter()
+                .any(|end| call.contains(end))
+    };
+    text.lines().any(waits).then(|| {
+        format!("this strace has no times in seconds since 1970, to the microsecond: {AGAIN}")
+    })
+}
+
+/// A thread as strace names it: its number, and its name with `-Y`.
+#[derive(Clone, Copy, Default)]
+struct Thread<'t> {
+    /// Empty without `-f`.
+    number: &'t str,
+    name: &'t str,
+}
+
+/// A line with a time.
+struct Line<'t> {
+    thread: Thread<'t>,
+    time: &'t str,
+    /// The call and all behind it.
+    rest: &'t str,
+}
+
+/// The thread that a line begins with, if any, and the rest: `[pid 7] `, `7 `, `7<name> `.
+fn owner(line: &str) -> (Thread<'_>, &str) {
+    let none = (Thread::default(), line);
+    let (head, end) = match line.strip_prefix("[pid") {
+        Some(head) => (head.trim_start(), ']'),
+        None => (line, ' '),
+    };
+    let digits = head.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, rest) = head.split_at(digits);
+    // A `>` in a name is written as an escape.
+    let (name, rest) = match rest.strip_prefix('<').and_then(|name| name.split_once('>')) {
+        Some(of) => of,
+        None => ("", rest),
+    };
+    match rest.strip_prefix(end) {
+        Some(rest) if digits > 0 => (Thread { number, name }, rest.trim_start()),
+        _ => none,
+    }
+}
+
+/// The beginning of `[pid 7<name>] 1795683261.268383 poll(...`.
+fn begin(line: &str) -> Option<Line<'_>> {
+    let (thread, rest) = owner(line.trim_start());
+    let (time, rest) = rest.split_once(' ')?;
+    let is_number = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+    let (s, fraction) = time.split_once('.')?;
+    let is_time = s.len() >= 6 && fraction.len() >= 6 && is_number(s) && is_number(fraction);
+    is_time.then(|| Line {
+        thread,
+        time,
+        rest: without_columns(rest.trim_start()),
+    })
+}
+
+/// The rest without the columns of other options: `(+ 0.000016)` of -r, `[ 230]` of -n, `[00007f72b5d7a2ad]` of -i.
+fn without_columns(mut rest: &str) -> &str {
+    let number = |c: char| c.is_ascii_hexdigit() || [' ', '?'].contains(&c);
+    let relative = |c: char| c.is_ascii_digit() || ['+', '.', ' '].contains(&c);
+    loop {
+        let column = match rest.as_bytes().first() {
+            Some(b'(') => rest[1..].trim_start_matches(relative).strip_prefix(')'),
+            Some(b'[') => rest[1..].trim_start_matches(number).strip_prefix(']'),
+            _ => None,
+        };
+        match column {
+            Some(behind) => rest = behind.trim_start(),
+            None => return rest,
+        }
+    }
 }
 
 /// Nanoseconds of `1795683261.268383`, exactly.
@@ -121,10 +192,10 @@ fn instant(text: &str) -> Option<u64> {
 }
 
 /// Gives each call that ended to `take`, with its thread.
-fn calls<'t>(text: &'t str, mut take: impl FnMut(&'t str, Call<'t>)) -> Result<(), String> {
+fn calls<'t>(text: &'t str, mut take: impl FnMut(Thread<'t>, Call<'t>)) -> Result<(), String> {
     let mut open: BTreeMap<&str, (&str, String, u64)> = BTreeMap::new();
     for (i, line) in text.lines().enumerate() {
-        let Some((thread, time, rest)) = begin(line) else {
+        let Some(Line { thread, time, rest }) = begin(line) else {
             continue;
         };
         let began_ns = at(
@@ -137,7 +208,7 @@ fn calls<'t>(text: &'t str, mut take: impl FnMut(&'t str, Call<'t>)) -> Result<(
             let Some((name, rest)) = rest.split_once(" resumed>") else {
                 continue;
             };
-            let Some((begun, mut arguments, began_ns)) = open.remove(thread) else {
+            let Some((begun, mut arguments, began_ns)) = open.remove(thread.number) else {
                 continue;
             };
             if begun != name {
@@ -157,7 +228,7 @@ fn calls<'t>(text: &'t str, mut take: impl FnMut(&'t str, Call<'t>)) -> Result<(
                 continue;
             };
             if let Some(arguments) = rest.trim_end().strip_suffix("<unfinished ...>") {
-                open.insert(thread, (name, arguments.to_owned(), began_ns));
+                open.insert(thread.number, (name, arguments.to_owned(), began_ns));
                 continue;
             }
             let Some((arguments, result)) = rest.rsplit_once(" = ") else {
@@ -171,24 +242,80 @@ fn calls<'t>(text: &'t str, mut take: impl FnMut(&'t str, Call<'t>)) -> Result<(
                 result,
             }
         };
-        take(thread, call);
+        // A call that the end of its process cut off.
+        if call.result.trim() != "?" {
+            take(thread, call);
+        }
     }
     Ok(())
 }
 
-const NO_LENGTHS: &str =
-    "this strace has no lengths of calls: run it again with -T, as `strace -f -ttt -T`";
+/// The calls that cannot be waits of a log, counted.
+#[derive(Default)]
+struct Unusable {
+    without_length: u64,
+    with_address: u64,
+}
+
+impl Unusable {
+    /// How long a call took; `None` is counted.
+    fn took(&mut self, call: &Call<'_>) -> Option<u64> {
+        self.without_length += u64::from(call.took_ns.is_none());
+        call.took_ns
+    }
+
+    /// Counts a call that shows the address of its length.
+    fn note_address(&mut self, call: &Call<'_>) {
+        let of = CALLS.iter().find(|(name, _)| *name == call.name);
+        let place = of.and_then(|(_, argument)| match argument {
+            Argument::Length(at) => Some(*at),
+            Argument::Ms(_) => None,
+            Argument::Clock => Some(2),
+            Argument::Futex => Some(3),
+        });
+        let argument = place.and_then(|place| arguments(&call.arguments).get(place).copied());
+        let is_wait = call.name != "futex" || call.result.trim().starts_with("-1 ETIMEDOUT");
+        let is_address = argument.is_some_and(|argument| argument.starts_with("0x"));
+        self.with_address += u64::from(is_wait && is_address);
+    }
+
+    /// Why a file has no waits.
+    fn refusal(&self) -> Option<&'static str> {
+        match (self.without_length, self.with_address) {
+            (1.., _) => Some(NO_LENGTHS),
+            (0, 1..) => Some(ADDRESSES),
+            (0, 0) => None,
+        }
+    }
+
+    /// Adds the sentence on them, beside waits.
+    fn untold(&self) -> Option<String> {
+        let n = self.without_length + self.with_address;
+        (n > 0).then(|| {
+            format!(
+                "{n} more calls have no duration (-T), or the address of their length instead of it; they are not in it."
+            )
+        })
+    }
+}
+
+const NO_LENGTHS: &str = "this strace has no durations of calls to the microsecond: run it again with -T, as `strace -f -ttt -T`";
+
+const ADDRESSES: &str = "this strace shows addresses instead of the lengths of waits: run it again without -e raw and -e verbose=none, \
+                         as `strace -f -ttt -T`";
 
 const MEASURED: &str = "Tracing itself makes each call longer, by tens of microseconds; times are in whole microseconds.";
 
 fn of(text: &str) -> Result<Log, String> {
     let mut log = Log::new("strace");
     let mut waits: BTreeMap<String, Vec<(Asked, u64, u64)>> = BTreeMap::new();
-    let (mut without_length, mut by_event) = (0_u64, 0_u64);
+    let (mut unusable, mut by_event) = (Unusable::default(), 0_u64);
     calls(text, |_, call| {
-        let Some(asked) = asked(&call) else { return };
-        let Some(took_ns) = call.took_ns else {
-            without_length += 1;
+        let Some(asked) = asked(&call) else {
+            unusable.note_address(&call);
+            return;
+        };
+        let Some(took_ns) = unusable.took(&call) else {
             return;
         };
         match has_timed_out(&call) {
@@ -205,8 +332,8 @@ fn of(text: &str) -> Result<Log, String> {
             false => by_event += 1,
         }
     })?;
-    if waits.is_empty() && without_length > 0 {
-        return Err(NO_LENGTHS.to_owned());
+    if let Some(why) = unusable.refusal().filter(|_| waits.is_empty()) {
+        return Err(why.to_owned());
     }
     for (name, waits) in waits {
         series(&mut log, name, &waits);
@@ -214,6 +341,7 @@ fn of(text: &str) -> Result<Log, String> {
     log.series
         .sort_by_key(|series| std::cmp::Reverse(series.n()));
     log.cannot_tell(MEASURED);
+    log.untold.extend(unusable.untold());
     if by_event > 0 {
         log.cannot_tell(format!(
             "{by_event} more calls ended before their time, by what they waited for or by a signal; they are not in it."
@@ -235,25 +363,33 @@ struct Timed {
 
 /// Reads its waits as events; `None` if the file is another.
 pub(crate) fn events(text: &str) -> Option<Result<Events, String>> {
-    let mut lines = text.lines().take(200);
-    lines.any(is_one).then(|| events_of(text))
+    match text.lines().any(is_one) {
+        true => Some(events_of(text)),
+        false => unusable(text).map(Err),
+    }
 }
 
 fn events_of(text: &str) -> Result<Events, String> {
     let mut waits = Vec::new();
-    let mut without_length = 0_u64;
+    let mut unusable = Unusable::default();
+    let mut names: BTreeMap<u32, Name> = BTreeMap::new();
     calls(text, |thread, call| {
         let name = call.name.trim_end_matches("_time64");
-        let (Some(of), Some(timeout)) = (punctual_trace::Call::named(name), timeout(&call)) else {
+        let of = punctual_trace::Call::named(name);
+        let Some((of, timeout)) = of.zip(timeout(&call)) else {
+            unusable.note_address(&call);
             return;
         };
-        let Some(took) = call.took_ns else {
-            without_length += 1;
+        let Some(took) = unusable.took(&call) else {
             return;
         };
+        // Without -f it names none.
+        let number = thread.number.parse().unwrap_or(1);
+        if !thread.name.is_empty() {
+            names.insert(number, Name::new(thread.name.as_bytes()));
+        }
         waits.push(Timed {
-            // Without -f it names none.
-            thread: thread.parse().unwrap_or(1),
+            thread: number,
             call: of,
             timeout,
             deadline: asked(&call),
@@ -263,10 +399,8 @@ fn events_of(text: &str) -> Result<Events, String> {
         });
     })?;
     if waits.is_empty() {
-        return Err(match without_length {
-            0 => "this strace has no calls that wait".to_owned(),
-            _ => NO_LENGTHS.to_owned(),
-        });
+        let none = "this strace has no calls that wait";
+        return Err(unusable.refusal().unwrap_or(none).to_owned());
     }
     // As for `series`: no wait ends before its deadline.
     let past = |wait: &Timed| match wait.deadline {
@@ -276,6 +410,14 @@ fn events_of(text: &str) -> Result<Events, String> {
     let by_time = |wait: &&Timed| wait.call.ended(wait.result, true) == Ended::ByTime;
     let apart = waits.iter().filter(by_time).filter_map(past).min();
     let mut events = Vec::with_capacity(3 * waits.len());
+    let first = waits.iter().map(|wait| wait.began).min().unwrap_or(0);
+    let named = names.iter().map(|(thread, name)| Event {
+        time: first,
+        cpu: 0,
+        thread: *thread,
+        what: What::Named(*name),
+    });
+    events.extend(named);
     for wait in &waits {
         let mut push = |time, what| {
             events.push(Event {
@@ -315,12 +457,16 @@ fn events_of(text: &str) -> Result<Events, String> {
         );
     }
     events.sort_by_key(|event| event.time);
-    let untold = [
+    let mut untold = vec![
         "strace shows when a call began and ended, and not what it waited for after its deadline: all of the lateness is \
-         unknown.",
-        "It has no names of threads.",
-        MEASURED,
+         unknown."
+            .to_owned(),
     ];
+    if names.is_empty() {
+        untold.push("It has no names of threads; strace -Y shows them.".to_owned());
+    }
+    untold.push(MEASURED.to_owned());
+    untold.extend(unusable.untold());
     let earliest = match apart {
         Some(_) => {
             "Where deadlines are on CLOCK_MONOTONIC, lateness counts from the earliest of these waits. "
@@ -331,7 +477,7 @@ fn events_of(text: &str) -> Result<Events, String> {
         format: "strace",
         events,
         tick_ns: None,
-        untold: untold.map(str::to_owned).to_vec(),
+        untold,
         more: Some(format!(
             "{earliest}`sudo punctual trace -- COMMAND` tells all."
         )),
@@ -353,9 +499,7 @@ fn timeout(call: &Call<'_>) -> Option<Timeout> {
         Argument::Ms(at) if place(*at)? == "0" => Some(Timeout::Zero),
         Argument::Ms(at) if place(*at)? == "-1" => Some(Timeout::Never),
         Argument::Length(at) if place(*at)? == "NULL" => Some(Timeout::Never),
-        Argument::Futex if place(1)?.starts_with("FUTEX_WAIT") && place(3)? == "NULL" => {
-            Some(Timeout::Never)
-        }
+        Argument::Futex if place(3)? == "NULL" => Operation::of(place(1)?).map(|_| Timeout::Never),
         _ => None,
     }
 }
@@ -412,15 +556,19 @@ fn series(log: &mut Log, name: String, waits: &[(Asked, u64, u64)]) {
     ));
 }
 
-/// A line without `<0.004043>` at its end, and that.
+/// A line without `<0.004043>` at its end, and that, if it is as precise as a microsecond.
 fn split_took(line: &str) -> (&str, Option<&str>) {
     let line = line.trim_end();
     let took = line
         .strip_suffix('>')
-        .and_then(|line| line.rsplit_once('<'));
-    match took {
-        Some((head, took)) if took.starts_with(|c: char| c.is_ascii_digit()) => {
-            (head.trim_end(), Some(took))
+        .and_then(|line| line.rsplit_once(" <"));
+    let Some((head, took)) = took else {
+        return (line, None);
+    };
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    match took.split_once('.') {
+        Some((s, fraction)) if is_number(s) && is_number(fraction) => {
+            (head.trim_end(), (fraction.len() >= 6).then_some(took))
         }
         _ => (line, None),
     }
@@ -450,24 +598,65 @@ fn asked(call: &Call<'_>) -> Option<Asked> {
         }
         Argument::Clock => {
             let ns = timespec(place(2)?)?;
-            Some(match (place(0)?, place(1)?) {
-                (_, "0") => Asked::Length(ns),
-                ("CLOCK_REALTIME", "TIMER_ABSTIME") => Asked::Realtime(ns),
-                ("CLOCK_MONOTONIC", "TIMER_ABSTIME") => Asked::Monotonic(ns),
-                _ => return None,
-            })
+            let clock = place(0)?;
+            match is(place(1)?, 1, "TIMER_ABSTIME") {
+                false => Some(Asked::Length(ns)),
+                true if is(clock, 0, "CLOCK_REALTIME") => Some(Asked::Realtime(ns)),
+                true => is(clock, 1, "CLOCK_MONOTONIC").then_some(Asked::Monotonic(ns)),
+            }
         }
         Argument::Futex => {
-            let operation = place(1)?;
             let ns = timespec(place(3)?)?;
-            let is_realtime = operation.contains("FUTEX_CLOCK_REALTIME");
-            match operation.starts_with("FUTEX_WAIT_BITSET") {
-                true if is_realtime => Some(Asked::Realtime(ns)),
-                true => Some(Asked::Monotonic(ns)),
-                false => operation
-                    .starts_with("FUTEX_WAIT")
-                    .then_some(Asked::Length(ns)),
-            }
+            Some(match Operation::of(place(1)?)? {
+                Operation::Wait => Asked::Length(ns),
+                Operation::WaitBitset { is_realtime: true } => Asked::Realtime(ns),
+                Operation::WaitBitset { is_realtime: false } => Asked::Monotonic(ns),
+            })
+        }
+    }
+}
+
+/// Whether an argument is this constant, by its name or with `-X raw` by its number.
+fn is(argument: &str, number: u64, name: &str) -> bool {
+    let words = argument.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    whole(argument) == Some(number) || words.into_iter().any(|word| word == name)
+}
+
+/// The number that an argument begins with; `-X verbose` has its name in a comment behind.
+fn whole(argument: &str) -> Option<u64> {
+    let number = argument.split([' ', ')']).next()?;
+    match number.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None => number.parse().ok(),
+    }
+}
+
+/// An operation of `futex` that waits with a timeout (include/uapi/linux/futex.h).
+enum Operation {
+    Wait,
+    WaitBitset { is_realtime: bool },
+}
+
+impl Operation {
+    fn of(argument: &str) -> Option<Self> {
+        const REALTIME: u64 = 256;
+        const PRIVATE: u64 = 128;
+        if let Some(number) = whole(argument) {
+            return match number & !(PRIVATE | REALTIME) {
+                0 => Some(Self::Wait),
+                9 => Some(Self::WaitBitset {
+                    is_realtime: number & REALTIME != 0,
+                }),
+                _ => None,
+            };
+        }
+        let mut words = argument.split('|');
+        match words.next()?.trim_end_matches("_PRIVATE") {
+            "FUTEX_WAIT" => Some(Self::Wait),
+            "FUTEX_WAIT_BITSET" => Some(Self::WaitBitset {
+                is_realtime: words.any(|word| word == "FUTEX_CLOCK_REALTIME"),
+            }),
+            _ => None,
         }
     }
 }
@@ -487,16 +676,21 @@ fn timespec(text: &str) -> Option<u64> {
         .checked_add(fraction)
 }
 
-/// The arguments of a call: commas within brackets and quotes separate nothing.
+/// The arguments of a call: commas within brackets, quotes and annotations such as `3<TCP:[...]>` separate nothing.
 fn arguments(text: &str) -> Vec<&str> {
-    let (mut parts, mut begin, mut depth, mut quoted, mut escaped) =
-        (Vec::new(), 0, 0_usize, false, false);
+    let (mut parts, mut begin, mut depth) = (Vec::new(), 0, 0_usize);
+    let (mut quoted, mut escaped, mut annotated) = (false, false, false);
+    let mut last = ' ';
     for (i, c) in text.char_indices() {
         match c {
             _ if escaped => escaped = false,
             '\\' if quoted => escaped = true,
             '"' => quoted = !quoted,
             _ if quoted => {}
+            // `->` is between the ends of a connection. Other `>` in a name are written as escapes.
+            '>' if annotated => annotated = last == '-',
+            _ if annotated => {}
+            '<' => annotated = last.is_ascii_digit() && !text[i + 1..].starts_with('<'),
             '{' | '[' | '(' => depth += 1,
             '}' | ']' | ')' => depth = depth.saturating_sub(1),
             ',' if depth == 0 => {
@@ -505,6 +699,7 @@ fn arguments(text: &str) -> Vec<&str> {
             }
             _ => {}
         }
+        last = c;
     }
     parts.push(text[begin..].trim());
     parts

@@ -1,18 +1,17 @@
 //! `perf script` of tracepoints: system calls, timers and the scheduler, as events.
 
+use std::collections::BTreeMap;
+
 use punctual_trace::{Call, Event, Left, Name, What};
 
+use crate::clock::Comparisons;
 use crate::events::Events;
-use crate::perf::{Line, event};
+use crate::perf::{Line, Switch, event, named};
 
 /// The recording that tells most.
 const RECORD: &str = "perf record -k CLOCK_MONOTONIC -a -e \
     'syscalls:sys_enter_clock_nanosleep,syscalls:sys_exit_clock_nanosleep,timer:*,sched:sched_switch,sched:sched_waking,\
     sched:sched_wakeup,sched:sched_migrate_task'";
-
-/// The clock of the file is taken for that of the timers if it is ahead by no more than this, in nanoseconds. An interrupt
-/// reads the clock before its event is written.
-const SAME_CLOCK: i64 = 20_000;
 
 /// Ticks of the timer wheel a second that Linux can have (kernel/Kconfig.hz, and 1024 of Alpha).
 const TICKS: [u64; 5] = [100, 250, 300, 1000, 1024];
@@ -26,14 +25,14 @@ pub(crate) fn events(text: &str) -> Option<Result<Events, String>> {
         let begins = ["syscalls:sys_", "timer:", "sched:sched_", "PERF_RECORD_"];
         begins.iter().any(|begin| event.starts_with(begin))
     };
-    text.lines().take(200).any(is_one).then(|| of(text))
+    text.lines().any(is_one).then(|| of(text))
 }
 
 /// The facts that the lines tell beside their events.
 #[derive(Default)]
 struct Seen {
-    /// How far the clock of the file is ahead of that of the timers, at least.
-    ahead: Option<i64>,
+    /// The clock of the file beside that of the timers.
+    clocks: Comparisons,
     /// The first and the last tick with its time.
     ticks: Option<[(u64, u64); 2]>,
     arms: u64,
@@ -42,21 +41,29 @@ struct Seen {
 fn of(text: &str) -> Result<Events, String> {
     let mut seen = Seen::default();
     let mut events = Vec::new();
+    let mut running: BTreeMap<u32, u32> = BTreeMap::new();
     for line in text.lines() {
         let Some(line) = event(line) else { continue };
         let Some((kind, rest)) = line.event.split_once(": ") else {
             continue;
         };
         seen.note(kind, rest, line.at_ns);
-        let (Ok(thread), Ok(process)) = (u32::try_from(line.thread), u32::try_from(line.process))
-        else {
-            continue;
+        let cpu = line.cpu.unwrap_or(0);
+        // A thread that has just ended has no number, and still runs until the switch.
+        let thread = line.thread.or_else(|| running.get(&cpu).copied());
+        let what = what(kind, rest, line.process);
+        let left = match what {
+            Some(What::Switch { next, .. }) => {
+                running.insert(cpu, next);
+                Switch::of(rest).map(|switch| switch.left)
+            }
+            _ => None,
         };
-        if let Some(what) = what(kind, rest, process) {
+        if let Some((thread, what)) = left.or(thread).zip(what) {
             seen.arms += u64::from(matches!(what, What::Arm { .. }));
             events.push(Event {
                 time: line.at_ns,
-                cpu: line.cpu.unwrap_or(0),
+                cpu,
                 thread,
                 what,
             });
@@ -74,20 +81,23 @@ fn of(text: &str) -> Result<Events, String> {
     let mut untold = vec![
         "perf script does not tell who wakes whom from an interrupt, so there are no counts of wake-ups.".to_owned(),
     ];
-    // Timers are on a clock of their own.
-    match seen.ahead {
-        Some(0..=SAME_CLOCK) => {}
-        Some(ahead) => {
-            for event in &mut events {
-                event.time = event.time.saturating_add_signed(ahead.saturating_neg());
-            }
-            untold.push(
-                "Its clock is another than that of the timers; it was set by their interrupts, to some microseconds. perf record \
-                 -k CLOCK_MONOTONIC has the same."
-                    .to_owned(),
-            );
-        }
-        None if seen.arms > 0 => {
+    let tick_ns = seen.tick_ns();
+    untold.extend(set_clock(&mut events, seen));
+    events.sort_by_key(|event| event.time);
+    Ok(Events {
+        format: "perf script",
+        events,
+        tick_ns,
+        untold,
+        more: None,
+    })
+}
+
+/// Sets the events to the clock of the timers, and returns the facts that the file does not tell of it.
+fn set_clock(events: &mut Vec<Event>, seen: Seen) -> Vec<String> {
+    let mut untold = Vec::new();
+    let Some(ahead) = seen.clocks.settle() else {
+        if seen.arms > 0 {
             events.retain(|event| !matches!(event.what, What::Arm { .. }));
             untold.push(
                 "It has no interrupt of a tick (timer:hrtimer_expire_entry), which shows how its clock and that of the timers \
@@ -95,30 +105,39 @@ fn of(text: &str) -> Result<Events, String> {
                     .to_owned(),
             );
         }
-        None => {}
+        return untold;
+    };
+    if ahead.is_same() {
+        return untold;
     }
-    events.sort_by_key(|event| event.time);
-    Ok(Events {
-        format: "perf script",
-        events,
-        tick_ns: seen.tick_ns(),
-        untold,
-        more: None,
-    })
+    let times = || events.iter().map(|event| event.time);
+    let ends = times().min().zip(times().max());
+    let is_unknown = ends.is_some_and(|(first, last)| ahead.is_unknown(first, last));
+    for event in events {
+        event.time = ahead.on_other(event.time);
+    }
+    untold.push(
+        "Its clock is another than that of the timers; it was set by their interrupts once a second, to some microseconds. \
+         perf record -k CLOCK_MONOTONIC has the same."
+            .to_owned(),
+    );
+    if is_unknown {
+        untold.push(
+            "Some of it is more than 10 s away from an interrupt of a tick: there the two clocks may have drifted apart, by \
+             up to some microseconds a second."
+                .to_owned(),
+        );
+    }
+    untold
 }
 
 impl Seen {
     fn note(&mut self, kind: &str, rest: &str, at: u64) {
         match kind {
-            "timer:hrtimer_expire_entry" if text(rest, "function=").is_some_and(is_tick) => {
-                let (Some(now), Ok(at)) = (number(rest, "now="), i64::try_from(at)) else {
-                    return;
-                };
-                let ahead = i64::try_from(now).ok().and_then(|now| at.checked_sub(now));
-                self.ahead = match (self.ahead, ahead) {
-                    (Some(least), Some(ahead)) => Some(least.min(ahead)),
-                    (least, ahead) => least.or(ahead),
-                };
+            "timer:hrtimer_expire_entry" if function(rest).is_some_and(is_tick) => {
+                if let Some(now) = number(rest, "now=") {
+                    self.clocks.note(at, now);
+                }
             }
             "timer:timer_expire_entry" => {
                 if let Some(tick) = number(rest, "now=") {
@@ -141,6 +160,11 @@ impl Seen {
     }
 }
 
+/// The function of a timer, behind which libtraceevent writes an offset: `tick_nohz_handler/0x0`.
+fn function(rest: &str) -> Option<&str> {
+    text(rest, "function=")?.split('/').next()
+}
+
 /// The function of the tick, which is on the monotonic clock (kernel/time/tick-sched.c).
 fn is_tick(function: &str) -> bool {
     ["tick_nohz_handler", "tick_sched_timer"].contains(&function)
@@ -149,7 +173,7 @@ fn is_tick(function: &str) -> bool {
 /// The event of a line; `None` of one that does not matter.
 fn what(kind: &str, rest: &str, process: u32) -> Option<What> {
     let small = |name: &str| u32::try_from(number(rest, name)?).ok();
-    let calls = |function: &str| (text(rest, "function=")? == function).then_some(());
+    let calls = |name: &str| (function(rest)? == name).then_some(());
     if let Some(call) = kind.strip_prefix("syscalls:sys_enter_") {
         let call = Call::named(call)?;
         let timeout = call.timeout(&arguments(rest))?;
@@ -168,7 +192,8 @@ fn what(kind: &str, rest: &str, process: u32) -> Option<What> {
     Some(match kind {
         "timer:hrtimer_start" => {
             calls("hrtimer_wakeup")?;
-            let mode = text(rest, "mode=")?;
+            // libtraceevent writes none. As an instant, it leaves out the time from the call to the arming.
+            let mode = text(rest, "mode=").unwrap_or_default();
             What::Arm {
                 timer: number(rest, "hrtimer=")?,
                 soft: number(rest, "softexpires=")?,
@@ -196,9 +221,16 @@ fn what(kind: &str, rest: &str, process: u32) -> Option<What> {
             thread: small(" pid=")?,
             by_interrupt: false,
         },
-        "sched:sched_wakeup" => What::Ready {
-            thread: small(" pid=")?,
-            on: small("target_cpu=")?,
+        "sched:sched_wakeup" => match rest.rsplit_once(" CPU:") {
+            // Of libtraceevent: `x:7 [120] success=1 CPU:001`.
+            Some((head, cpu)) => What::Ready {
+                thread: named(head.rsplit_once(']')?.0)?.1,
+                on: cpu.trim().parse().ok()?,
+            },
+            None => What::Ready {
+                thread: small(" pid=")?,
+                on: small("target_cpu=")?,
+            },
         },
         "sched:sched_migrate_task" => What::Migrate {
             thread: small(" pid=")?,
@@ -211,19 +243,16 @@ fn what(kind: &str, rest: &str, process: u32) -> Option<What> {
 }
 
 fn switch(rest: &str) -> Option<What> {
-    let (from, to) = rest.split_once("==>")?;
-    let state = text(from, "prev_state=")?;
-    let (name, rest) = to.split_once("next_comm=")?.1.rsplit_once(" next_pid=")?;
+    let switch = Switch::of(rest)?;
     Some(What::Switch {
-        left: match state {
+        left: match switch.state {
             state if state.starts_with('R') => Left::Ready,
             state if state.contains(['T', 't']) => Left::Stopped,
             _ => Left::Asleep,
         },
-        next: rest.split_whitespace().next()?.parse().ok()?,
-        name: Name::new(name.as_bytes()),
-        // MAX_RT_PRIO (include/linux/sched/prio.h).
-        is_real_time: number(rest, "next_prio=")? < 100,
+        next: switch.next,
+        name: Name::new(switch.next_name.as_bytes()),
+        is_real_time: switch.is_real_time(),
     })
 }
 

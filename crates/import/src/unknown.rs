@@ -7,36 +7,46 @@ pub const FORMATS: &str = "Runs of punctual, and logs of cyclictest, MangoHud, P
                            switches, HdrHistogram (.hlog), and CSV with columns such as asked_us,got_us or late_us or frame_ms";
 
 /// One line on a file that is in no known format.
-pub(crate) fn refusal(text: &str, bytes: &[u8]) -> String {
-    let looks = looks_like(text, bytes);
+pub(crate) fn refusal(looks: &str) -> String {
     format!("this is no Run file and no log that is read: {looks}. Read are {FORMATS}")
 }
 
-/// The look of a file.
-fn looks_like(text: &str, bytes: &[u8]) -> String {
-    let begins = |magic: &[u8]| bytes.starts_with(magic);
-    let begin = text.trim_start();
-    let binary: [(&[u8], &str); 6] = [
+/// The look of a file that is no text, by its first bytes.
+pub(crate) fn binary(bytes: &[u8]) -> Option<&'static str> {
+    const COMPRESSED: &str = "it is compressed; uncompress it first";
+    let binary: [(&[u8], &str); 8] = [
         (
             b"PERFILE2",
             "it is a perf.data, of which `perf script` makes text",
         ),
-        (b"\x1f\x8b", "it is compressed; uncompress it first"),
+        (b"\x1f\x8b", COMPRESSED),
+        (b"\x28\xb5\x2f\xfd", COMPRESSED),
+        (b"\xfd7zXZ\0", COMPRESSED),
+        (b"BZh", COMPRESSED),
         (b"PK\x03\x04", "it is a zip archive; unpack it first"),
-        (b"\x28\xb5\x2f\xfd", "it is compressed; uncompress it first"),
         (b"FLR\0", "it is a recording of Java Flight Recorder"),
         (b"\x7fELF", "it is a program"),
     ];
-    if let Some((_, looks)) = binary.iter().find(|(magic, _)| begins(magic)) {
-        return (*looks).to_owned();
-    }
+    let mut known = binary.iter();
+    let known = known.find(|(magic, _)| bytes.starts_with(magic));
+    known.map(|(_, looks)| *looks)
+}
+
+/// Whether a text begins as JSON does.
+pub(crate) fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '['])
+}
+
+/// The look of a text.
+pub(crate) fn looks_like(text: &str) -> String {
+    let begin = text.trim_start();
     if begin.is_empty() {
         return "it is empty".to_owned();
     }
-    if bytes.contains(&0) {
-        return "it is no text".to_owned();
+    if text.contains('\0') {
+        return "it has bytes of zero, so it is no text or was not written to its end".to_owned();
     }
-    if begin.starts_with(['{', '[']) {
+    if is_json(text) {
         return json(begin);
     }
     let first = begin.lines().next().unwrap_or_default();
@@ -73,7 +83,13 @@ fn looks_like(text: &str, bytes: &[u8]) -> String {
 const HYPERFINE: &str = "it is of hyperfine, which times whole programs and not waits";
 const CRITERION: &str = "it is of criterion, which times code and not waits";
 
+/// Nothing longer is parsed, in bytes: the values of JSON need many times the memory of its text.
+pub(crate) const LONGEST_JSON: usize = 64 << 20;
+
 fn json(text: &str) -> String {
+    if text.len() > LONGEST_JSON {
+        return "it looks like JSON, and is longer than 64 MiB".to_owned();
+    }
     let Ok(value) = serde_json::from_str::<Value>(text) else {
         return "it looks like JSON, and is cut off or not correct".to_owned();
     };

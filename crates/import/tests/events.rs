@@ -142,6 +142,132 @@ fn another_clock_of_perf_is_set_by_the_interrupts_of_ticks() {
 }
 
 #[test]
+fn a_clock_of_perf_that_drifts_is_followed() {
+    // Sleeps of 1 ms, each 20 us late, for 5 minutes; the clock of the file gains 40 us a second and has another beginning.
+    let shown = |ns: u64| {
+        let at = ns + ns / 25_000 + 7_000_000_000;
+        format!("{}.{:09}", at / 1_000_000_000, at % 1_000_000_000)
+    };
+    let mut text = String::new();
+    for second in 0..300_u64 {
+        let enter = 5_000_000_000 + second * 1_000_000_000;
+        let due = enter + 1_001_000;
+        let late = due + 20_000;
+        for (at, thread, event) in [
+            (enter - 400_000_000, "i 0", format!("timer:hrtimer_expire_entry: hrtimer=0x1 function=tick_nohz_handler now={}", enter - 400_001_000)),
+            (enter, "x 7", "syscalls:sys_enter_clock_nanosleep: which_clock: 0x1, flags: 0x0, rqtp: 0x7ffd, rmtp: 0x0".to_owned()),
+            (enter + 1_000, "x 7", format!("timer:hrtimer_start: hrtimer=0xf00 function=hrtimer_wakeup expires={due} softexpires={due} mode=0x1")),
+            (late - 2_000, "i 0", format!("timer:hrtimer_expire_entry: hrtimer=0xf00 function=hrtimer_wakeup now={due}")),
+            (late - 1_000, "x 7", "syscalls:sys_exit_clock_nanosleep: 0x0".to_owned()),
+        ] {
+            text += &format!("{thread} [000] {}: {event}\n", shown(at));
+        }
+    }
+    let all = events(&text).unwrap();
+    let late = &rows(&all)[0].late_ns;
+    assert_eq!(late.n, 300);
+    // 20 us, up to a microsecond of the delay of the tick's event.
+    assert!(late.min >= 18_000 && late.max <= 21_000, "{late:?}");
+    let told = all.untold.join(" ");
+    assert!(
+        told.contains("once a second") && !told.contains("drifted"),
+        "{told}"
+    );
+    // Without ticks behind the first minute, the file cannot tell the rest.
+    let is_early = |line: &&str| !line.contains("tick_nohz_handler") || line < &"i 0 [000] 70";
+    let cut: Vec<&str> = text.lines().filter(is_early).collect();
+    let told = events(&cut.join("\n")).unwrap().untold.join(" ");
+    assert!(told.contains("may have drifted"), "{told}");
+}
+
+#[test]
+fn a_deadline_thread_goes_before_others_as_a_real_time_thread_does() {
+    for (shown, is_real_time) in [
+        ("-1", true),
+        ("0", true),
+        ("99", true),
+        ("100", false),
+        ("120", false),
+    ] {
+        let text = PERF.replace(
+            "next_pid=9 next_prio=120",
+            &format!("next_pid=9 next_prio={shown}"),
+        );
+        let rows = rows(&events(&text).unwrap());
+        let behind = &traced(&rows[0]).all.behind[0];
+        assert_eq!(
+            (behind.thread.as_str(), behind.is_real_time),
+            ("y z", is_real_time),
+            "{shown}"
+        );
+    }
+}
+
+/// As libtraceevent's plugins write the same.
+const BY_PLUGINS: &str = "\
+x 7 [001] 5.000000000: syscalls:sys_enter_clock_nanosleep: which_clock: 0x00000001, flags: 0x00000000, rqtp: 0x7ffd, rmtp: 0x00000000
+x 7 [001] 5.000001000: timer:hrtimer_start: hrtimer=0xf00 function=hrtimer_wakeup/0x0 expires=5002051000 softexpires=5002001000
+x 7 [001] 5.000003000: sched:sched_switch: x:7 [120] S ==> y z:9 [120]
+y z 9 [001] 5.002053000: timer:hrtimer_expire_entry: hrtimer=0xf00 now=5002052500 function=hrtimer_wakeup/0x0
+y z 9 [001] 5.002054000: sched:sched_waking: comm=x pid=7 prio=120 target_cpu=001
+y z 9 [001] 5.002055000: sched:sched_wakeup: x:7 [120]<CANT FIND FIELD success> CPU:001
+y z 9 [001] 5.002155000: sched:sched_switch: y z:9 [120] R ==> x:7 [120]
+x 7 [001] 5.002158000: syscalls:sys_exit_clock_nanosleep: 0x0
+x 7 [001] 5.004001000: timer:hrtimer_expire_entry: hrtimer=0xf99 now=5004000000 function=tick_nohz_handler/0x0
+";
+
+#[test]
+fn perf_script_with_plugins_tells_the_same() {
+    let [kernel, plugins] = [PERF, BY_PLUGINS].map(|text| rows(&events(text).unwrap()));
+    // The plugins leave out whether the kernel was given a length: the microsecond before the arming is missing.
+    let mut parts = traced(&kernel[0]).all.parts_ns;
+    parts.before = 0;
+    assert_eq!(traced(&plugins[0]).all.parts_ns, parts);
+    assert_eq!(
+        traced(&plugins[0]).all.behind,
+        traced(&kernel[0]).all.behind
+    );
+}
+
+#[test]
+fn a_thread_that_ended_still_has_its_cpu_until_the_switch() {
+    let text = PERF.replace("y z 9 [001] 5.0021", ":-1 -1 [001] 5.0021");
+    assert_eq!(rows(&events(&text).unwrap()), rows(&events(PERF).unwrap()));
+    let text = PERF.replace("y z 9 [001]", ":-1 -1 [001]");
+    assert_eq!(rows(&events(&text).unwrap()), rows(&events(PERF).unwrap()));
+}
+
+#[test]
+fn lines_before_the_events_do_not_matter() {
+    let head = "# ========\n#\nhello\n".repeat(500);
+    for text in [PERF, STRACE] {
+        let behind = events(&format!("{head}{text}")).unwrap();
+        assert_eq!(rows(&behind), rows(&events(text).unwrap()));
+    }
+}
+
+#[test]
+fn strace_with_names_tells_the_threads() {
+    let named = STRACE
+        .replace("\n8 ", "\n8<a (b> ")
+        .replace("7 1795", "7<Web Content> 1795");
+    let all = events(&named).unwrap();
+    let untold = all.untold.join(" ");
+    assert!(!untold.contains("names of threads"), "{untold}");
+    let names = |call| {
+        let rows = rows(&all);
+        let row = row(&rows, call, TracedTimeout::Relative);
+        traced(row).thread.clone()
+    };
+    assert_eq!(
+        (names("futex"), names("poll")),
+        ("a (b".to_owned(), "Web Content".to_owned())
+    );
+    let untold = events(STRACE).unwrap().untold.join(" ");
+    assert!(untold.contains("strace -Y shows them"), "{untold}");
+}
+
+#[test]
 fn ticks_are_measured_where_a_file_has_enough_of_them() {
     let line = |n: u64| {
         let (at, tick) = (n * 4_000_000 + n % 2 * 20_000, 700 + n);

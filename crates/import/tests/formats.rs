@@ -289,6 +289,134 @@ fn waits_of_strace_have_what_was_asked_for_and_what_was_got() {
 }
 
 #[test]
+fn strace_is_read_whatever_it_writes_beside() {
+    let plain = run(STRACE).results;
+    // -Y, -r, -n, -i, and on a terminal.
+    let with = |begin: &str, end: &str, column: &str| {
+        let columns = STRACE.lines().map(|line| {
+            let mut words = line.splitn(3, ' ');
+            match [words.next(), words.next(), words.next()] {
+                [Some(thread), Some(time), Some(rest)] => {
+                    format!("{begin}{thread}{end} {time} {column}{rest}\n")
+                }
+                _ => String::new(),
+            }
+        });
+        columns.collect::<String>()
+    };
+    for (begin, end, column) in [
+        ("", "<Web Content>", ""),
+        ("[pid     ", "<a b>]", ""),
+        ("", "", "(+     0.000016) "),
+        ("", "", "[ 230] "),
+        ("", "", "[00007f72b5d7a2ad] "),
+        ("", "<x>", "(+     0.000016378) [   0] [????????????????] "),
+    ] {
+        assert_eq!(
+            run(&with(begin, end, column)).results,
+            plain,
+            "{begin}{end}{column}"
+        );
+    }
+    // A program that changes its name within a call.
+    let renamed = with("", "<a>", "").replace("8<a> 1795717833.205300", "8<b> 1795717833.205300");
+    assert_eq!(run(&renamed).results, plain);
+    // Behind the output of the program, with stacks of -k and \r\n at the ends of lines.
+    let stacks = STRACE.replace('\n', "\n > /usr/lib/libc.so.6(poll+0x4f) [0x1] = 0 <0.1>\n");
+    let others = "# a line of the program\n".repeat(999) + &stacks;
+    assert_eq!(run(&others).results, plain);
+    assert_eq!(run(&STRACE.replace('\n', "\r\n")).results, plain);
+    // With -y and -yy.
+    for of in [
+        "socket:[1]",
+        "TCP:[127.0.0.1:1->10.0.0.1:2]",
+        "UNIX:[1->2,\"/a>, b\"]",
+        "/a, {b",
+    ] {
+        let files = STRACE
+            .replace("fd=3", &format!("fd=3<{of}>"))
+            .replace("read(3", &format!("read(3<{of}>"));
+        assert_eq!(run(&files).results, plain, "{of}");
+    }
+    let epoll = |fd: &str| {
+        let text = format!(
+            "7 1795717833.3 epoll_wait({fd}, [{{events=EPOLLIN, data={{u32=1<<20}}}}], 8, 3) = 0 <0.003250>\n"
+        );
+        run(&text.replace("33.3 ", "33.300000 ")).results
+    };
+    assert_eq!(epoll("5<anon_inode:[eventpoll]>"), epoll("5"));
+    assert_eq!(epoll("5").len(), 1);
+    // With -X raw and -X verbose.
+    for (name, number) in [
+        ("CLOCK_REALTIME, 0", "0, 0"),
+        ("CLOCK_MONOTONIC, TIMER_ABSTIME", "0x1, 0x1"),
+        ("FUTEX_WAIT_PRIVATE", "0x80"),
+    ] {
+        assert_eq!(run(&STRACE.replace(name, number)).results, plain);
+        let numbers: Vec<&str> = number.split(", ").collect();
+        let both = name
+            .split(", ")
+            .zip(numbers)
+            .map(|(name, number)| format!("{number} /* {name} */"));
+        let verbose = both.collect::<Vec<_>>().join(", ");
+        assert_eq!(run(&STRACE.replace(name, &verbose)).results, plain);
+    }
+}
+
+#[test]
+fn strace_with_other_options_is_refused_with_the_right_ones() {
+    let sleep = "clock_nanosleep(CLOCK_REALTIME, 0, {tv_sec=0, tv_nsec=2000000}, NULL) = 0";
+    let times = "no times in seconds since 1970";
+    let durations = "no durations of calls to the microsecond";
+    for (line, why) in [
+        (format!("7 12:43:46 {sleep} <0.002068>"), times),
+        (format!("7 12:43:46.657318 {sleep} <0.002068>"), times),
+        (format!("7<x>      0.000034 {sleep} <0.002068>"), times),
+        (format!("7 1795783426.272 {sleep} <0.002068>"), times),
+        (format!("7 1795783426 [ 230] {sleep} <0.002068>"), times),
+        (format!("[pid 7] {sleep} <0.002068>"), times),
+        (sleep.to_owned(), times),
+        (
+            "7 12:43:46 epoll_wait(5,  <unfinished ...>".to_owned(),
+            times,
+        ),
+        (format!("7 1795783426.272000 {sleep}"), durations),
+        (format!("7 1795783426.272000 {sleep} <0.002>"), durations),
+        (
+            "7 1795783426.272000 clock_nanosleep(0x1, 0x1, 0x7f15, 0) = 0 <0.002030>".to_owned(),
+            "addresses instead of the lengths",
+        ),
+        (
+            "% time     seconds  usecs/call     calls    errors syscall\n------\n".to_owned(),
+            "the summary of strace -c",
+        ),
+    ] {
+        let text = format!("{line}\n");
+        let refused = [refusal(&text), punctual_import::events(&text).unwrap_err()];
+        for refused in refused {
+            assert!(
+                refused.contains(why) && refused.contains("`strace -f -ttt -T`"),
+                "{line}: {refused}"
+            );
+        }
+    }
+    // A name that looks like a duration, and a call that the end of the process cut off.
+    let odd = "7 1795783426.272000 getpid() = 5<1234>\n7 1795783426.272000 nanosleep({tv_sec=1, tv_nsec=0},  <unfinished ...>) = ?\n";
+    assert!(refusal(odd).contains("no waits"));
+    let some = STRACE.replace(" <0.003250>", "");
+    assert!(untold(&run(&some)).contains("1 more calls have no duration"));
+}
+
+#[test]
+fn lines_of_another_format_within_strace_are_not_read() {
+    let perf = r#"7 1795717833.100000 write(1, "x 7 [001] 5.1: sched:sched_switch: prev_comm=x", 10) = 10 <0.000030>"#;
+    assert_eq!(
+        run(&format!("{perf}\n{STRACE}")).results,
+        run(STRACE).results
+    );
+}
+
+#[test]
 fn switches_of_perf_are_lengths_off_the_cpu() {
     let run = run(
         "  my game 11 [-01] 5.000000: PERF_RECORD_SWITCH OUT\n  my game 11 [-01] 5.002000: PERF_RECORD_SWITCH IN\n\
@@ -298,6 +426,8 @@ fn switches_of_perf_are_lengths_off_the_cpu() {
     assert_eq!(subjects(&run), ["my game 11"]);
     assert_eq!(run.results[0].samples_slept_ns, [2_000_000]);
     assert!(untold(&run).contains("1 times a thread was preempted"));
+    let plugin = "x 1 [000] 9.000001: sched:sched_switch: x:4 [120] S ==> y z:5 [-1]\nx 1 [000] 9.000101: sched:sched_switch: y:5 [-1] R ==> x:4 [120]\n";
+    assert_eq!(subjects(&self::run(plugin)), ["x 4"]);
     let switch = |at: &str, from: &str, to: &str| {
         format!(
             "x 1 [000] {at}: sched:sched_switch: prev_comm=x prev_pid={from} prev_prio=120 ==> next_comm=y z next_pid={to} next_prio=1\n"
@@ -386,6 +516,16 @@ fn a_log_of_hdr_histogram_adds_its_intervals_up() {
     let cut = run(&text[..text.len() - 9]);
     assert_eq!(subjects(&cut), ["values"]);
     assert!(untold(&cut).contains("last line is cut off"));
+    let run_of_none = encoded(&[i64::MIN, i64::MIN, 0, 0], false);
+    assert_eq!(
+        run(&hlog(&[
+            format!("0,1,0,{run_of_none}"),
+            format!("0,1,0,{first}")
+        ]))
+        .results
+        .len(),
+        1
+    );
     let wrong = hlog(&["0,1,0,HISTFAAA!".to_owned(), format!("0,1,0,{first}")]);
     assert!(refusal(&wrong).contains("line 4: `HISTFAAA!` is no histogram"));
 }
@@ -476,6 +616,123 @@ fn other_files_are_named_for_what_they_look_like() {
         );
         assert!(!why.contains('\n'), "{why}");
     }
+}
+
+#[test]
+fn odd_files_are_read_or_refused_with_a_remedy() {
+    let utf_16 = |text: &str, unit: fn(u16) -> [u8; 2]| -> Vec<u8> {
+        let units = "\u{feff}".encode_utf16().chain(text.encode_utf16());
+        units.flat_map(unit).collect()
+    };
+    let read = |bytes: &[u8]| punctual_import::read(bytes, &Hints::default());
+    let late = "late_us\n1.5\n-2\n";
+    let of = |bytes: &[u8]| read(bytes).unwrap().results[0].samples_late_ns.clone();
+    let expected = of(late.as_bytes());
+    assert_eq!(expected, [1_500, -2_000]);
+    for unit in [u16::to_le_bytes as fn(u16) -> [u8; 2], u16::to_be_bytes] {
+        assert_eq!(of(&utf_16(late, unit)), expected);
+        assert_eq!(of(&utf_16(&late.replace('\n', "\r\n"), unit)), expected);
+    }
+    assert_eq!(of(format!("\u{feff}{late}").as_bytes()), expected);
+    assert_eq!(of(late.replace('\n', "\r\n").as_bytes()), expected);
+    // A last line that is cut off; a name that its owner cut within a character.
+    let cut = run(&format!("{late}1e"));
+    assert_eq!(cut.results[0].samples_late_ns, expected);
+    assert!(untold(&cut).contains("last line is cut off"));
+    let name = b"\xe3\x83 11 [-01] 5.000000: PERF_RECORD_SWITCH OUT\n\xe3\x83 11 [-01] 5.002000: PERF_RECORD_SWITCH IN\n";
+    assert_eq!(subjects(&read(name).unwrap()), ["\u{fffd} 11"]);
+    // Times may go backwards.
+    let back = run("late_us,ended_us\n1,5000\n1,200\n");
+    assert_eq!(back.results[0].samples_woke_ns, [4_800_000, 0]);
+    let back = run(
+        "x 1 [-01] 9.0: PERF_RECORD_SWITCH OUT\nx 1 [-01] 5.0: PERF_RECORD_SWITCH IN\nx 1 [-01] 5.1: PERF_RECORD_SWITCH OUT\nx 1 [-01] 5.2: PERF_RECORD_SWITCH IN\n",
+    );
+    assert_eq!(back.results[0].samples_slept_ns, [100_000_000]);
+    let long = |line: &str| line.repeat((5 << 20) / line.len());
+    for (bytes, why) in [
+        (
+            b"frame_ms\n16,6\n17,1\n".to_vec(),
+            "line 2: it has 2 cells, and there are 1 columns; decimals need a point",
+        ),
+        (
+            b"frame_ms;x\n16,6;1\n".to_vec(),
+            "line 2: `16,6` is not a number; decimals need a point",
+        ),
+        (
+            mangohud("60,16,666,1,1,1\n").into_bytes(),
+            "decimals need a point",
+        ),
+        (
+            b"Application,ProcessID,MsBetweenPresents\nx,1,16,5\n".to_vec(),
+            "decimals need a point",
+        ),
+        (
+            b"late_us\n1e308\n".to_vec(),
+            "line 2: `1e308` us is more than 11 days",
+        ),
+        (b"late_us\ninf\n".to_vec(), "line 2: `inf` is not a number"),
+        (
+            b"late_us\n-NaN\n".to_vec(),
+            "line 2: `-NaN` is not a number",
+        ),
+        (
+            b"late_us\n1\n\0\0\n".to_vec(),
+            "line 3: `\\0\\0` is not a number",
+        ),
+        (b"late_us".to_vec(), "has no waits"),
+        (b"\xfd7zXZ\0 late_us\n".to_vec(), "uncompress it first"),
+        (b"BZh91AY".to_vec(), "uncompress it first"),
+        (b"\x1f\x8b\x08late_us".to_vec(), "uncompress it first"),
+        (
+            b"late_us\n1\n\0\0".iter().rev().copied().collect(),
+            "bytes of zero",
+        ),
+        (long("x").into_bytes(), "its line 1 is longer than 4 MiB"),
+        (
+            format!("late_us\n1\n{}", long("1,")).into_bytes(),
+            "its line 3 is longer than 4 MiB",
+        ),
+        (
+            format!("[{}", long("1,")).into_bytes(),
+            "JSON, and is cut off or not correct",
+        ),
+        (
+            long("[").into_bytes(),
+            "JSON, and is cut off or not correct",
+        ),
+        (
+            long("{\"rt_test_version\": ").into_bytes(),
+            "cut off or not correct",
+        ),
+    ] {
+        let begin = String::from_utf8_lossy(&bytes[..bytes.len().min(60)]).into_owned();
+        let refused = read(&bytes).unwrap_err();
+        assert!(refused.contains(why), "{begin}: {refused}");
+        assert!(!refused.contains('\n') && refused.len() < 600, "{refused}");
+    }
+}
+
+#[test]
+fn frames_behind_a_head_of_another_program_are_read() {
+    let frames = "Application,ProcessID,MsBetweenPresents\ngame.exe,7,16.5\n";
+    let of = |text: &str| run(text).results;
+    assert_eq!(
+        of(&format!("//GameName=x\n//CPU=y, z\n\n{frames}")),
+        of(frames)
+    );
+    // MangoHud with log_versioning.
+    let plain = mangohud("60,16.666,10,50,1000000\n");
+    let versioned = plain
+        .replacen("os,cpu", "v1\n0.7.1\n--SYSTEM INFO--\nos,cpu", 1)
+        .replacen("fps,", "--FRAME METRICS--\nfps,", 1);
+    assert_eq!(run(&versioned).machine, run(&plain).machine);
+    assert_eq!(of(&versioned), of(&plain));
+    // Frames of more than 584 years together.
+    let row = "60,999999999999,10,50,1000000\n";
+    assert_eq!(
+        log(&of(&mangohud(&row.repeat(20_000)))[0]).lengths_ns.n,
+        20_000
+    );
 }
 
 #[test]

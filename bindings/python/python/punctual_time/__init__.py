@@ -40,7 +40,7 @@ from ._native import (
     now_ns as _now_ns,
     show_on as _show_on,
 )
-from ._runs import Run, doctor, read_run
+from ._runs import Run, RunError, doctor, read_run
 
 __all__ = [
     "AsyncRate",
@@ -50,6 +50,7 @@ __all__ = [
     "Outcome",
     "Rate",
     "Run",
+    "RunError",
     "SlotCounts",
     "Statistics",
     "Tick",

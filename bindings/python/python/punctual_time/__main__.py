@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from . import bench, doctor
+from . import RunError, bench, doctor
 
 
 def main() -> int:
@@ -18,7 +18,7 @@ def main() -> int:
     if asked.command == "doctor":
         try:
             print(doctor(quick=asked.quick))
-        except OSError as why:
+        except (OSError, RunError) as why:
             print(f"error: {why}", file=sys.stderr)
             return 2
         return 0

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sysconfig
 import tempfile
-from typing import Any, Dict, List, Union
+from typing import Any, Dict, List, Optional, Union
 
 # The version of the Runs that this package reads.
 _SCHEMA = "punctual-run/2"
@@ -18,34 +18,40 @@ _SCHEMA = "punctual-run/2"
 _FIELDS = {"punctual_version": str, "command": str, "machine": dict, "results": list}
 
 
+class RunError(ValueError):
+    """A file, or an answer of the command, that is no Run of the version that this package reads."""
+
+
 def _check(data: object) -> None:
     if not isinstance(data, dict):
-        raise ValueError("this is no Run file: `punctual ... --json FILE` writes one")
+        raise RunError("this is no Run file: `punctual ... --json FILE` writes one")
     schema = data.get("schema")
     if schema is None:
-        raise ValueError(f"this is no Run file: it has no `schema` (expected `{_SCHEMA}`)")
+        raise RunError(f"this is no Run file: it has no `schema` (expected `{_SCHEMA}`)")
     if schema == "punctual-run/1":
-        raise ValueError(f"this Run file was written by an older punctual; measure again: `{_SCHEMA}` is read")
+        raise RunError(f"this Run file was written by an older punctual; measure again: `{_SCHEMA}` is read")
     if schema != _SCHEMA:
-        raise ValueError(f"this Run file has schema `{schema}`; this package reads `{_SCHEMA}`")
+        raise RunError(f"this Run file has schema `{schema}`; this package reads `{_SCHEMA}`")
     for name, kind in _FIELDS.items():
         if not isinstance(data.get(name), kind):
-            raise ValueError(f"this Run file cannot be read: its `{name}` is missing or no {kind.__name__}")
+            raise RunError(f"this Run file cannot be read: its `{name}` is missing or no {kind.__name__}")
     for row in data["results"]:
         if not isinstance(row, dict) or not isinstance(row.get("experiment"), str):
-            raise ValueError("this Run file cannot be read: a result does not name its `experiment`")
+            raise RunError("this Run file cannot be read: a result does not name its `experiment`")
 
 
 class Run:
     """A Run: `data` is the whole of it, `rows` its results, a dictionary each.
 
-    Raises `ValueError` if `data` is not a Run of the version that this package reads.
+    `exit_code` is that of the command, and None of a file. Raises `RunError`, a `ValueError`, if `data` is not a Run of the
+    version that this package reads.
     """
 
-    def __init__(self, data: Dict[str, Any], words: str = "") -> None:
+    def __init__(self, data: Dict[str, Any], words: str = "", exit_code: Optional[int] = None) -> None:
         _check(data)
         self.data = data
         self.words = words
+        self.exit_code = exit_code
 
     @property
     def rows(self) -> List[Dict[str, Any]]:
@@ -82,15 +88,17 @@ class Run:
 def read_run(path: Union[str, "os.PathLike[str]"]) -> Run:
     """Reads what `punctual ... --json FILE` has written.
 
-    Raises `ValueError` for another `schema`, or none, and for what is no Run or lacks what every
-    Run has. The message says what was found, and what is read.
+    Raises `RunError`, a `ValueError`, for what is no JSON, another `schema`, or none, and for what lacks what every Run has.
+    The message says what was found, and what is read. Raises `OSError` if the file cannot be read.
     """
     # The command reads files that begin with a byte order mark, too.
     with open(path, encoding="utf-8-sig") as file:
         try:
             return Run(json.load(file))
         except ValueError as why:
-            raise ValueError(f"{os.fspath(path)}: {why}") from None
+            raise RunError(f"{os.fspath(path)}: {why}") from None
+        except RecursionError:
+            raise RunError(f"{os.fspath(path)}: this is no Run file: its JSON is nested too deeply") from None
 
 
 def _command() -> str:
@@ -109,8 +117,9 @@ def doctor(*, quick: bool = False) -> Run:
     """Which timer rule is in force, what it predicts, what is measured, and what would help.
 
     Takes about 10 s, or quick under 4. `print` the result for the answer; `.data` is all of it.
-    It runs the command `punctual`. Raises `FileNotFoundError` if that is not installed, and
-    `OSError` if it fails.
+    It runs the command `punctual`. An answer is returned whatever the command's exit code is, which `.exit_code` has: 0, or
+    3 of an examination that was interrupted. Raises `FileNotFoundError` if the command is not installed, `OSError` if it ends
+    without an answer, and `RunError` if another version of it wrote the answer.
     """
     command = _command()
     with tempfile.TemporaryDirectory() as folder:
@@ -120,8 +129,14 @@ def doctor(*, quick: bool = False) -> Run:
         done = subprocess.run(
             asked, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace"
         )
+        ended = f"`{command} doctor` ended with exit code {done.returncode}"
+        said = done.stderr.strip()
         if not os.path.exists(file):
-            raise OSError(f"`{command} doctor` failed: {done.stderr.strip() or done.returncode}")
-        run = read_run(file)
+            raise OSError(f"{ended} and no answer" + (f": {said}" if said else ""))
+        try:
+            run = read_run(file)
+        except RunError as why:
+            raise RunError(f"{ended} and an answer that cannot be read: {why}" + (f" ({said})" if said else "")) from None
     run.words = done.stdout.strip()
+    run.exit_code = done.returncode
     return run

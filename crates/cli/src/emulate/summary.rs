@@ -164,7 +164,7 @@ fn of_runtimes(model: &Model, books: &Books, is_verbose: bool) -> Vec<String> {
     let [_, replaced] = books.clocks;
     if replaced > 0 {
         lines.push(format!(
-            "time.time and time.monotonic moved in the steps of Windows in {}",
+            "time.time and time.monotonic moved in the steps of Windows in {}; datetime.now and datetime.utcnow stayed exact",
             counted(replaced, "process of CPython", "processes of CPython")
         ));
     }

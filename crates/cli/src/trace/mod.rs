@@ -85,7 +85,8 @@ fn of_file(args: &TraceArgs) -> Result<Done> {
         bail!("--events and --for have no meaning with --from: leave them out");
     }
     let outputs = Outputs::new(&args.output)?;
-    let events = files::text(file, files::LONGEST)?;
+    let bytes = files::bytes(file, files::LONGEST)?;
+    let events = punctual_import::text(&bytes);
     let name = files::name(file);
     let replay = replay_of(args)?;
     let new = |tick_ns| match replay {

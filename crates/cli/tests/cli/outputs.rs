@@ -69,6 +69,16 @@ fn a_dash_is_standard_input() {
         &format!("\u{feff}{json}"),
     ));
     assert!(text.contains("standard input"), "{text}");
+    // As PowerShell writes what a command prints.
+    let utf_16: Vec<u8> = format!("\u{feff}{json}")
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let file = directory.join("run.json");
+    fs::write(&file, utf_16).unwrap();
+    let said = printed(&with_input(directory, "compare --full run.json", ""));
+    assert!(said.contains("run.json"), "{said}");
+    fs::remove_file(&file).unwrap();
     let replay = "bench --rate 60 --strategy system --on recorded,file=-";
     let output = with_input(directory, replay, &json);
     assert!(output.status.success(), "{output:?}");

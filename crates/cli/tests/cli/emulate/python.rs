@@ -276,6 +276,32 @@ fn clocks_show_what_the_rule_shows() {
 }
 
 #[test]
+fn datetime_moves_in_steps_where_it_takes_the_time_of_python() {
+    let Some(python) = Python::find() else { return };
+    let folder = folder();
+    let taken_for = python.with_steps();
+    let mut options = vec!["windows-11"];
+    options.extend(taken_for.iter().map(String::as_str));
+    let code = "
+import time
+from datetime import datetime
+exact = 0
+for _ in range(300):
+    before, today, after = time.time(), datetime.today(), time.time()
+    assert datetime.fromtimestamp(before) <= today <= datetime.fromtimestamp(after)
+    exact += datetime.now() > datetime.fromtimestamp(time.time())
+print(exact > 0)
+";
+    let done = python.run(folder.path(), &options, code);
+    assert_eq!(stdout(&done), "True\n", "{done:?}");
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(
+        said.contains("datetime.now and datetime.utcnow stayed exact"),
+        "{said}"
+    );
+}
+
+#[test]
 fn clocks_stay_where_they_are_exact_and_where_the_user_says_so() {
     let Some(python) = Python::find() else { return };
     let folder = folder();
