@@ -351,6 +351,11 @@ impl Engine {
     }
 
     fn exit(&mut self, thread: u32, result: i64, now: u64) {
+        let wait = self.threads.get(&thread).and_then(|it| it.wait.as_ref());
+        if wait.is_some_and(|wait| wait.returned.is_some()) {
+            // Of a call that does not wait, such as the waking of a futex: its beginning is no event.
+            return self.finish(thread, Ended::BySignal, now);
+        }
         let mut timer = None;
         self.with(thread, |wait, cpus| {
             match wait.phase {

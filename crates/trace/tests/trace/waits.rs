@@ -50,6 +50,24 @@ fn a_wait_has_all_its_parts() {
     );
 }
 
+/// Java unlocks a mutex at once after a wait for a condition variable: two calls of futex, of which only the first waits.
+#[test]
+fn a_call_after_the_wait_does_not_change_how_it_ended() {
+    let mut events = sleep();
+    events.extend([
+        (1_057_000, 9, EXPIRE),
+        (1_058_000, 9, WAKING),
+        (1_059_000, 9, READY),
+        (1_104_000, 0, switch(Left::Ready, THREAD)),
+        (1_107_000, THREAD, DONE),
+        (1_110_000, THREAD, What::Exit { result: 1 }),
+    ]);
+    let rows = rows(events);
+    let [row] = &rows[..] else { panic!("{rows:?}") };
+    assert_eq!((row.late_ns.n, row.late_ns.max), (1, 106_000));
+    assert_eq!(traced(row).ended_by_event, 0);
+}
+
 /// A sleep of no length is late, and an instant that has passed is missed.
 #[test]
 fn a_length_is_never_missed() {
