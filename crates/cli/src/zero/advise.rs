@@ -12,7 +12,7 @@ use punctual_zero::rows::{PAGE_BYTES, ZeroFindings, ZeroRow};
 use punctual_zero::run::{Area, Cell, Memory, PoolPlan, Settings, warnings};
 use punctual_zero::{Ran, ZeroFacts, simulation, usual_rounds};
 use punctual_zero_memory::Kernel;
-use punctual_zero_pool::Setting;
+use punctual_zero_pool::{LockKind, Setting};
 use punctual_zero_sim::Machine;
 
 use crate::host::refuse_a_faked_clock;
@@ -30,7 +30,13 @@ Here all pools that are considered run once. Those within a tenth of the best fo
 goal the best is advised. Of pools that do not differ significantly it is the one with the fewest threads, then the simpler \
 lock, then the smaller batch. With --on the model of the computer predicts the pools instead, and nothing is measured.";
 
-pub(crate) const AFTER: &str = "\
+pub(crate) fn after() -> String {
+    let lock = |lock: LockKind| format!("{lock} ({})", lock.facts().parts);
+    let locks = LockKind::by_complexity().map(lock).join(", ");
+    format!("{GOALS}\n\nLocks, the simpler first: {locks}.\n\n{AFTER}")
+}
+
+const GOALS: &str = "\
 Goals:
   cpu       the most GB per second of CPU time: what an operating system wants
             that zeroes in the background
@@ -39,11 +45,9 @@ Goals:
   balanced  the least product of CPU-seconds and seconds per GB^2: the geometric
             middle of both. A pool twice as fast for twice the CPU time is as
             good; one thread more is taken as long as it brings more than it
-            costs.
+            costs.";
 
-Locks, the simpler first: counter (nothing to hold), tas (a word), ticket (two), ttas (a word, and a delay that wants to be \
-right), mutex (the operating system), mcs (a node for each worker).
-
+const AFTER: &str = "\
 Threads that are considered: each number up to 8, then 16, 32 and so on, and as many as there are CPUs; with --on also as \
 many as the memory keeps up with.
 

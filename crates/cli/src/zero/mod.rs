@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 use punctual_core::Nanos;
 use punctual_lab::host::Stop;
 use punctual_zero::simulation;
-use punctual_zero_pool::Setting;
+use punctual_zero_pool::{LockKind, Setting};
 
 use crate::Done;
 use crate::progress::Progress;
@@ -38,7 +38,7 @@ pub(crate) struct ZeroArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
     /// Run a pool of workers that zero memory, by threads, lock and batch
-    #[command(long_about = run::ABOUT, after_long_help = run::AFTER)]
+    #[command(long_about = run::ABOUT, after_long_help = run::after())]
     Run(Box<RunArgs>),
 
     /// Measure what this OS takes for fresh memory: fault, zeroing and unmap, by page and MB, and who pays
@@ -50,7 +50,7 @@ pub(crate) enum Action {
     Simulate(Box<SimulateArgs>),
 
     /// Say which threads, batch and lock to use here, and check it by a run
-    #[command(long_about = advise::ABOUT, after_long_help = advise::AFTER)]
+    #[command(long_about = advise::ABOUT, after_long_help = advise::after())]
     Advise(Box<AdviseArgs>),
 }
 
@@ -61,6 +61,12 @@ pub(crate) fn run(args: &ZeroArgs) -> Result<Done> {
         Action::Simulate(args) => simulate::run(args),
         Action::Advise(args) => advise::run(args),
     }
+}
+
+/// The names of locks, with `between` between them.
+fn named<'l>(locks: impl IntoIterator<Item = &'l LockKind>, between: &str) -> String {
+    let names: Vec<_> = locks.into_iter().map(|lock| lock.name()).collect();
+    names.join(between)
 }
 
 /// Of the simulations of so many pools.
