@@ -20,7 +20,7 @@ use crate::options::{Effort, Output};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::values::{bytes, one_of};
-use crate::zero::unless_stopped;
+use crate::zero::{answer, unless_stopped};
 use crate::{Done, say, stop};
 
 pub(crate) const ABOUT: &str = "\
@@ -120,11 +120,7 @@ fn here(args: &AdviseArgs) -> Result<Done> {
     let stop = stop::on_ctrl_c()?;
     let area = area(args, &stop)?;
     let outputs = Outputs::new(&args.output)?;
-    let mut run: Run<ZeroRow> = Run {
-        started_at: Some(session::now()),
-        machine: session::host_facts(),
-        ..session::run()
-    };
+    let mut run: Run<ZeroRow> = session::run_here();
     ZeroFacts::of_pools().add_to(&mut run.machine);
     let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let (all, goals) = (considered(cpus, None), goals(args));
@@ -146,15 +142,11 @@ fn here(args: &AdviseArgs) -> Result<Done> {
         .and_then(|_| best_measured(&near, &ran.measurements, &goals, area.pages, all.len()));
     let warned = warnings(&run.machine, &ran.measurements, rounds(args));
     run.warnings = plan.as_ref().map_or(vec![], |plan| plan.left_out.clone());
-    run.warnings.extend(ran.given_up);
-    run.warnings.extend(warned);
-    run.results = ran.measurements;
     run.beside = ZeroFindings {
         zero_advice: advice,
         ..plan.map_or_else(ZeroFindings::default, |plan| plan.findings())
     };
-    let run = session::ended(run, &ran.end, ran.disturbance);
-    outputs.deliver(&run, &args.output.of(&run))
+    answer(outputs, run, ran, warned)
 }
 
 fn ended(end: &End) -> bool {
@@ -255,5 +247,5 @@ fn there(args: &AdviseArgs, on: &str) -> Result<Done> {
         },
         ..session::run()
     };
-    outputs.deliver(&run, &args.output.of(&run))
+    outputs.answer(&run)
 }

@@ -12,11 +12,14 @@ use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use punctual_core::Nanos;
 use punctual_lab::host::Stop;
-use punctual_zero::simulation;
+use punctual_record::{Run, Warning};
+use punctual_zero::rows::ZeroRow;
+use punctual_zero::{Ran, simulation};
 use punctual_zero_pool::{LockKind, Setting};
 
 use crate::Done;
 use crate::progress::Progress;
+use crate::session::{self, Outputs};
 use advise::AdviseArgs;
 use probe::ProbeArgs;
 use run::RunArgs;
@@ -61,6 +64,20 @@ pub(crate) fn run(args: &ZeroArgs) -> Result<Done> {
         Action::Simulate(args) => simulate::run(args),
         Action::Advise(args) => advise::run(args),
     }
+}
+
+/// Delivers `begun` with what was measured on this computer, and how that ended. Its warnings are of
+/// what was left out beforehand; these are of the results.
+fn answer(
+    outputs: Outputs<'_>,
+    mut begun: Run<ZeroRow>,
+    ran: Ran,
+    warned: Vec<Warning>,
+) -> Result<Done> {
+    begun.warnings.extend(ran.given_up);
+    begun.warnings.extend(warned);
+    begun.results = ran.measurements;
+    outputs.answer(&session::ended(begun, &ran.end, ran.disturbance))
 }
 
 /// The names of locks, with `between` between them.

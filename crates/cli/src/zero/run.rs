@@ -4,9 +4,9 @@ use anyhow::{Result, bail};
 use clap::Args;
 use punctual_core::Nanos;
 use punctual_record::Run;
+use punctual_zero::ZeroFacts;
 use punctual_zero::rows::{Arrivals, ZeroRow};
 use punctual_zero::run::{Bursts, Memory, PoolPlan, Settings, warnings};
-use punctual_zero::{Ran, ZeroFacts};
 use punctual_zero_memory::Kernel;
 use punctual_zero_pool::{Batch, Dequeue, LockKind, Waiting};
 
@@ -15,7 +15,7 @@ use crate::options::{Effort, Output};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::values::{List, bytes, length, list, numbers, one_of, rounds};
-use crate::zero::named;
+use crate::zero::{answer, named};
 use crate::{Done, say, stop};
 
 pub(crate) const ABOUT: &str = "\
@@ -152,31 +152,18 @@ pub(crate) fn run(args: &RunArgs) -> Result<Done> {
     let stop = stop::on_ctrl_c()?;
     let mut plan = PoolPlan::of(&settings(args)?, stop)?;
     let outputs = Outputs::new(&args.output)?;
-    let mut facts_here = session::host_facts();
-    ZeroFacts::of_pools().add_to(&mut facts_here);
-    let started_at = session::now();
+    let mut run: Run<ZeroRow> = session::run_here();
+    ZeroFacts::of_pools().add_to(&mut run.machine);
 
     touch(&mut plan)?;
     announce(&plan);
     let mut bar = Progress::alike(plan.batches());
-    let Ran {
-        measurements,
-        given_up,
-        disturbance,
-        end,
-    } = plan.run(&mut |progress| bar.at(progress.done, &progress.next));
+    let ran = plan.run(&mut |progress| bar.at(progress.done, &progress.next));
     drop(bar);
-    let mut run: Run<ZeroRow> = Run {
-        started_at: Some(started_at),
-        machine: facts_here,
-        beside: plan.findings(),
-        ..session::run()
-    };
-    let warned = warnings(&run.machine, &measurements, plan.rounds);
-    run.warnings = [plan.left_out, given_up, warned].concat();
-    run.results = measurements;
-    let run = session::ended(run, &end, disturbance);
-    outputs.deliver(&run, &args.output.of(&run))
+    let warned = warnings(&run.machine, &ran.measurements, plan.rounds);
+    run.beside = plan.findings();
+    run.warnings = plan.left_out;
+    answer(outputs, run, ran, warned)
 }
 
 /// Touches the memory once: how long everything takes is not known before.
