@@ -569,7 +569,7 @@ impl Seen {
 /// How long before the end of a wait this strategy must be asked, as it may spin from there on.
 fn own(strategy: &Strategy) -> Duration {
     match StrategySpec::parse(&strategy.to_string(), Defaults::ELSEWHERE) {
-        Ok(StrategySpec::Spin | StrategySpec::YieldSpin) => Duration::MAX,
+        Ok(spec) if !spec.sleeps() => Duration::MAX,
         Ok(StrategySpec::FixedMargin { margin, .. }) => {
             MOST.max(Duration::from(margin).saturating_add(MOST - PIECE))
         }

@@ -99,7 +99,8 @@ fn names(id: &str, command: &str) -> Option<Vec<PossibleValue>> {
             .collect(),
         "lock" | "returns" => {
             let all = LockKind::ALL.iter();
-            all.map(|lock| named(lock.name(), lock.about())).collect()
+            all.map(|lock| named(lock.name(), lock.facts().about))
+                .collect()
         }
         _ => return None,
     })

@@ -95,7 +95,7 @@ fn show(args: &DoctorArgs, file: &Path) -> Result<Done> {
     if run.beside.doctor.is_none() {
         bail!("{name} is a Run of another command than doctor; punctual report {name} shows it");
     }
-    Outputs::new(&args.output)?.deliver(&run, &args.output.of(&run))
+    Outputs::new(&args.output)?.answer(&run)
 }
 
 /// Examines this computer, or a simulated one.
@@ -150,7 +150,7 @@ fn examined(args: &DoctorArgs) -> Result<Done> {
 
     let run = on.warned(session::run_of(results, started_at), rounds);
     let run = diagnosed(&examined, run);
-    let delivered = outputs.deliver(&run, &args.output.of(&run));
+    let delivered = outputs.answer(&run);
     if let Some(share) = share {
         let mut shared = anonymous(&run, &options(args));
         shared.other.insert("open_with".to_owned(), OPENED.into());

@@ -94,7 +94,7 @@ pub(crate) fn run(args: &IdentifyArgs) -> Result<Done> {
     run.command = session::command_line();
     run.beside.identity = Some(found);
     let outputs = Outputs::new(&args.output)?;
-    match outputs.deliver(&run, &args.output.of(&run))? {
+    match outputs.answer(&run)? {
         Done::Whole => Ok(done),
         other => Ok(other),
     }

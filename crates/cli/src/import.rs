@@ -88,7 +88,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Done> {
         runs.push((name, run));
     }
     let run = together(runs);
-    Outputs::new(&args.output)?.deliver(&run, &args.output.of(&run))
+    Outputs::new(&args.output)?.answer(&run)
 }
 
 /// Several logs as one Run, whose subjects have the names of the files before them.

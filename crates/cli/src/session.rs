@@ -95,6 +95,15 @@ pub(crate) fn run<R: RunRow>() -> Run<R> {
     Run::new(command_line())
 }
 
+/// A Run of this command on this computer that begins now.
+pub(crate) fn run_here<R: RunRow>() -> Run<R> {
+    Run {
+        started_at: Some(now()),
+        machine: host_facts(),
+        ..run()
+    }
+}
+
 /// A Run of what was measured, and of how that ended.
 pub(crate) fn run_of(results: Results, started_at: Option<String>) -> Run {
     let run = Run {
@@ -198,6 +207,12 @@ impl<'o> Outputs<'o> {
                 None => Ok(()),
             }
         })
+    }
+
+    /// Prints the answer of `run`, and writes it and its figures, as [`deliver`](Self::deliver).
+    pub(crate) fn answer<R: Report>(self, run: &Run<R>) -> Result<Done> {
+        let text = self.output.of(run);
+        self.deliver(run, &text)
     }
 
     /// Prints `text`, and writes `run` and its figures. Where the machine failed, that is

@@ -3,9 +3,24 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The enum, a list of all variants and their names, so that each is written once.
+/// When naps with a call may end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ends {
+    AtAnyTime,
+    /// On ticks about 0.5 ms apart.
+    OnFineTicks,
+    /// On ticks up to 15.6 ms apart, for lengths in nanoseconds or in whole
+    /// milliseconds.
+    OnTicks,
+    OnTicksInMs,
+    /// Late by a share of their length.
+    LateByAShare,
+}
+
+/// The enum, a list of all variants, their names and when their naps end, so that each is written
+/// once. Naps of a call that has no such word end at any time.
 macro_rules! methods {
-    ($($(#[$doc:meta])* $method:ident = $name:literal,)*) => {
+    ($($(#[$doc:meta])* $method:ident = $name:literal $($ends:ident)?,)*) => {
         /// An OS call that blocks a thread for a while.
         ///
         /// [`Method::Sleep`] and [`Method::Timer`] stand for whatever the machine
@@ -25,6 +40,13 @@ macro_rules! methods {
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$method => $name,)*
+                }
+            }
+
+            pub(crate) const fn ends(self) -> Ends {
+                match self {
+                    $($(Self::$method => Ends::$ends,)?)*
+                    _ => Ends::AtAnyTime,
                 }
             }
         }
@@ -88,26 +110,26 @@ methods! {
     /// microsecond at least, is counted in jiffies, as those of the network are.
     SocketTimeout = "SO_RCVTIMEO",
     /// Windows: `Sleep`, in whole milliseconds, rounded up.
-    WindowsSleep = "Sleep",
+    WindowsSleep = "Sleep" OnTicksInMs,
     /// Windows: `SleepEx`, not alertable, in whole milliseconds, rounded up.
-    WindowsSleepEx = "SleepEx",
+    WindowsSleepEx = "SleepEx" OnTicksInMs,
     /// Windows: `WaitForSingleObject` on an event that is never set, with a timeout in whole
     /// milliseconds, rounded up.
-    WaitForSingleObject = "WaitForSingleObject",
+    WaitForSingleObject = "WaitForSingleObject" OnTicksInMs,
     /// Windows: `WaitForMultipleObjects` on two such events.
-    WaitForMultipleObjects = "WaitForMultipleObjects",
+    WaitForMultipleObjects = "WaitForMultipleObjects" OnTicksInMs,
     /// Windows: a plain waitable timer, on the same grid as `Sleep`.
-    WaitableTimer = "waitable-timer",
+    WaitableTimer = "waitable-timer" OnTicks,
     /// Windows 10 1803 and later: a waitable timer made with
     /// `CREATE_WAITABLE_TIMER_HIGH_RESOLUTION`.
-    HighResolutionTimer = "high-resolution-timer",
+    HighResolutionTimer = "high-resolution-timer" OnFineTicks,
     /// Windows: `SetTimer` without a window, and `GetMessage` for its message,
     /// which comes after at least 10 ms.
-    WindowsMessageTimer = "WM_TIMER",
+    WindowsMessageTimer = "WM_TIMER" OnTicksInMs,
     /// macOS: `mach_wait_until`.
-    MachWaitUntil = "mach_wait_until",
+    MachWaitUntil = "mach_wait_until" LateByAShare,
     /// macOS: `kevent64` with an `EVFILT_TIMER`.
-    Kevent = "kevent",
+    Kevent = "kevent" LateByAShare,
     /// `std::thread::sleep`, where punctual has no call of its own.
     ThreadSleep = "thread::sleep",
     /// Offers the CPU to other threads once, whatever the length: `sched_yield`

@@ -93,6 +93,6 @@ pub(crate) fn computers() -> Vec<Value> {
 /// The locks there are.
 pub(crate) fn locks() -> Vec<Value> {
     let all = LockKind::ALL.iter();
-    all.map(|lock| json!({ "name": lock.name(), "about": lock.about() }))
+    all.map(|lock| json!({ "name": lock.name(), "about": lock.facts().about }))
         .collect()
 }

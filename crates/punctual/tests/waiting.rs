@@ -4,22 +4,21 @@
 use std::time::{Duration, Instant};
 
 use punctual::{Budget, Cancel, Slack, Strategy, Waiter};
+use punctual_core::StrategySpec;
 
 fn strategies() -> Vec<Strategy> {
-    [
-        "system",
-        "spin",
-        "yield-spin",
-        "precise",
-        "timer",
-        "fixed-margin",
-        "max-nap",
-        "quantile",
-        "adaptive-frugal",
-        "adaptive-exact",
-    ]
-    .map(|name| name.parse().unwrap())
-    .to_vec()
+    let names = StrategySpec::ALL.map(StrategySpec::name);
+    let names = names.into_iter().chain(["quantile"]);
+    names.map(|name| name.parse().unwrap()).collect()
+}
+
+#[test]
+fn every_strategy_is_in_the_documentation() {
+    let waiting = include_str!("../docs/waiting.md");
+    for spec in StrategySpec::ALL {
+        let row = format!("| `{spec}` | ");
+        assert!(waiting.contains(&row), "docs/waiting.md lacks a row {row}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use punctual_core::Nanos;
 use punctual_program::Refusal;
 use punctual_record::{MachineFacts, Run, Value, Warning};
-use punctual_zero_pool::{Batch, Dequeue, LockKind, Setting};
+use punctual_zero_pool::{Batch, Dequeue, LockKind, Passing, Setting, SimulatedOn};
 use punctual_zero_sim::chain::{Chain, HandOff};
 use punctual_zero_sim::{
     Active, Bursts, Job, Machine, PoolResult, Prediction, Preemption, Quantity, Unit, predict,
@@ -190,11 +190,11 @@ pub(super) fn closed_form(machine: &Machine, setting: &Setting) -> Option<Chain>
     let transfer = machine.mean_transfer_ns(workers).ok()?;
     let queued = transfer * machine.value(Quantity::QueuedShare);
     // Waiting for a line whose requests are served one after the other.
-    let hand_off = match setting.lock {
-        LockKind::Tas => HandOff::PerWaiter { c: queued },
+    let hand_off = match setting.lock.facts().passing {
+        Passing::Writes => HandOff::PerWaiter { c: queued },
         // The store that releases a ticket lock comes after the reads of all waiters. Between two
         // of these a worker draws a number, which is lost among the reads unless they overlap.
-        LockKind::Ticket => {
+        Passing::Reads => {
             let share = machine.value(Quantity::LoadShare);
             HandOff::Reads {
                 first: queued + (1.0 - share).max(0.0) * transfer,
@@ -202,8 +202,8 @@ pub(super) fn closed_form(machine: &Machine, setting: &Setting) -> Option<Chain>
             }
         }
         // The link to the one behind, and its release.
-        LockKind::Mcs => HandOff::Constant { c: 2.0 * transfer },
-        LockKind::Ttas | LockKind::Mutex | LockKind::Counter => return None,
+        Passing::Link => HandOff::Constant { c: 2.0 * transfer },
+        Passing::Unknown => return None,
     };
     let value = |quantity| machine.value(quantity);
     let zero = value(Quantity::Zero);
@@ -219,7 +219,7 @@ pub(super) fn closed_form(machine: &Machine, setting: &Setting) -> Option<Chain>
         // The lock is taken, and the line of the backlog comes from its last owner: to be read,
         // and then to be written.
         section: value(Quantity::Section)
-            + value(Quantity::extra(setting.lock))
+            + value(Quantity::Extra(setting.lock))
             + value(Quantity::Rmw)
             + 2.0 * transfer,
         hand_off,
@@ -248,18 +248,14 @@ impl Grid {
     /// because contention for a line takes long to simulate.
     pub fn usual(cpus: usize) -> Self {
         use Batch::{Growing, Half, One, TwiceWorkers, Workers};
-        use LockKind::{Counter, Mcs, Mutex, Tas, Ticket};
         let is_large = cpus > LARGE;
-        let mut locks = vec![Tas, Ticket, Mcs, Mutex, Counter];
         let mut batches = vec![One, Workers, TwiceWorkers, Half, Batch::GUIDED, Growing];
         if is_large {
-            // A ticket lock is as bad as test-and-set there.
-            locks.retain(|lock| *lock != Ticket);
             batches.retain(|batch| !matches!(batch, TwiceWorkers | Growing));
         }
         Self {
             threads: steps(cpus, if is_large { 4 } else { 2 }),
-            locks,
+            locks: usual_locks(is_large),
             batches,
             dequeue: Dequeue::Range,
             returns: None,
@@ -291,6 +287,16 @@ impl Grid {
 }
 
 const LARGE: usize = 100;
+
+/// The locks of pools on simulated computers, of large ones or others, if none is named.
+fn usual_locks(is_large: bool) -> Vec<LockKind> {
+    let usual = |lock: &LockKind| match lock.facts().simulated {
+        SimulatedOn::Everywhere => true,
+        SimulatedOn::UpTo100Cpus => !is_large,
+        SimulatedOn::Nowhere => false,
+    };
+    LockKind::ALL.into_iter().filter(usual).collect()
+}
 
 /// 1, and that many times more each, and the last one.
 fn steps(last: usize, factor: usize) -> Vec<usize> {

@@ -9,7 +9,7 @@ use punctual_zero::host::{CpuClock, HostComputer, HostMemory, Job, Links, Observ
 use punctual_zero::run::{Bursts, PoolPlan, Settings};
 use punctual_zero_memory::{Kernel, PAGE};
 use punctual_zero_pool::blocking::{AnyLock, Computer, Lock};
-use punctual_zero_pool::{Batch, Dequeue, LockKind, Setting};
+use punctual_zero_pool::{Batch, Dequeue, LockKind, Setting, Waiting};
 
 const PAGES: u64 = 200;
 
@@ -90,12 +90,8 @@ fn every_lock_batch_and_number_of_workers_zeroes_every_page_once() {
 fn what_is_done_under_a_lock_is_ordered() {
     const WORKERS: usize = 2;
     const TIMES: usize = 200;
-    for kind in [
-        LockKind::Tas,
-        LockKind::Ttas,
-        LockKind::Ticket,
-        LockKind::Mcs,
-    ] {
+    let spins = |kind: &LockKind| !kind.blocks() && kind.facts().waiting != Waiting::Never;
+    for kind in LockKind::ALL.into_iter().filter(spins) {
         let memory = memory(Stop::new());
         let computer = HostComputer::new(&memory, Kernel::Memset, None).unwrap();
         let lock = AnyLock::new(kind, &computer, WORKERS).unwrap();

@@ -9,7 +9,7 @@ mod ours;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use punctual_zero_pool::blocking::locks::{Mcs, Tas, Ticket, Ttas};
+use punctual_zero_pool::blocking::locks::{Mcs, SpinLock, Tas, Ticket, Ttas};
 
 use others::{ParkingLot, Spin, SpinTicket, Std};
 use ours::{Atomics, Ours};
@@ -26,12 +26,10 @@ pub struct Subject {
 /// All locks, that of the standard library first.
 pub const SUBJECTS: [Subject; 8] = [
     subject("std::sync::Mutex", |_| guarded(Std::default())),
-    subject("tas", |_| guarded(Ours(Tas::new(&Atomics)))),
-    subject("ttas", |workers| {
-        guarded(Ours(Ttas::new(&Atomics, workers)))
-    }),
-    subject("ticket", |_| guarded(Ours(Ticket::new(&Atomics)))),
-    subject("mcs", |workers| guarded(Ours(Mcs::new(&Atomics, workers)))),
+    subject("tas", ours::<Tas<Atomics>>),
+    subject("ttas", ours::<Ttas<Atomics>>),
+    subject("ticket", ours::<Ticket<Atomics>>),
+    subject("mcs", ours::<Mcs<Atomics>>),
     subject("parking_lot::Mutex", |_| guarded(ParkingLot::default())),
     subject("spin::SpinMutex", |_| guarded(Spin::default())),
     subject("spin::TicketMutex", |_| guarded(SpinTicket::default())),
@@ -39,6 +37,10 @@ pub const SUBJECTS: [Subject; 8] = [
 
 const fn subject(name: &'static str, new: fn(usize) -> Box<dyn Counts>) -> Subject {
     Subject { name, new }
+}
+
+fn ours<L: SpinLock<Atomics> + Send + Sync + 'static>(workers: usize) -> Box<dyn Counts> {
+    guarded(Ours(L::new(&Atomics, workers)))
 }
 
 /// A lock with a counter under it.

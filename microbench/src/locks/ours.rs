@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use punctual_core::Nanos;
-use punctual_zero_pool::blocking::locks::Tas;
+use punctual_zero_pool::blocking::locks::{SpinLock, Tas};
 use punctual_zero_pool::blocking::{Computer, Line, Lock};
 
 use super::{Apart, Guards};
@@ -77,7 +77,7 @@ impl Computer for Atomics {
     }
 
     fn mutex(&self) -> Self::Mutex {
-        Tas::new(self)
+        Tas::new(self, 0)
     }
 
     fn now(&self) -> Nanos {

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
     };
     let rounds = plan.parts.iter().filter_map(PlannedExperiment::rounds);
     let run = on.warned(run, rounds.min().unwrap_or(0));
-    outputs.deliver(&run, &args.output.of(&run))
+    outputs.answer(&run)
 }
 
 /// Measures, and says what could not be set.

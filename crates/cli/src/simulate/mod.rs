@@ -112,7 +112,7 @@ fn simulate(args: &SimulateArgs, scenario: &Scenario, models: &[Model]) -> Resul
     run.warnings.extend(unchecked.as_ref().map(not_done));
     run.warnings.extend(trace.as_ref().and_then(cut));
 
-    let delivered = outputs.deliver(&run, &args.output.of(&run));
+    let delivered = outputs.answer(&run);
     if let (Some(to), [model], Some(trace)) = (trace_to, models, trace) {
         to.write(&chrome_trace(scenario, model.name(), &trace))?;
     }

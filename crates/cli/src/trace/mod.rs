@@ -129,7 +129,7 @@ fn of_file(args: &TraceArgs) -> Result<Done> {
         .transpose()
         .map(|cut| run.warnings.extend(cut.flatten()));
     let replayed = replay.map(|replay| replay.finish(&engine, &mut run, false, &Stop::new()));
-    let done = outputs.deliver(&run, &args.output.of(&run))?;
+    let done = outputs.answer(&run)?;
     finished?;
     replayed.transpose()?;
     Ok(done)

@@ -12,7 +12,7 @@ use punctual_zero::rows::{PAGE_BYTES, ZeroFindings, ZeroRow};
 use punctual_zero::run::{Area, Cell, Memory, PoolPlan, Settings, warnings};
 use punctual_zero::{Ran, ZeroFacts, simulation, usual_rounds};
 use punctual_zero_memory::Kernel;
-use punctual_zero_pool::Setting;
+use punctual_zero_pool::{LockKind, Setting};
 use punctual_zero_sim::Machine;
 
 use crate::host::refuse_a_faked_clock;
@@ -20,6 +20,7 @@ use crate::options::{Effort, Output};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::values::{bytes, one_of};
+use crate::zero::answer;
 use crate::{Done, say, stop};
 
 pub(crate) const ABOUT: &str = "\
@@ -29,7 +30,13 @@ Here all pools that are considered run once. Those within a tenth of the best fo
 goal the best is advised. Of pools that do not differ significantly it is the one with the fewest threads, then the simpler \
 lock, then the smaller batch. With --on the model of the computer predicts the pools instead, and nothing is measured.";
 
-pub(crate) const AFTER: &str = "\
+pub(crate) fn after() -> String {
+    let lock = |lock: LockKind| format!("{lock} ({})", lock.facts().parts);
+    let locks = LockKind::by_complexity().map(lock).join(", ");
+    format!("{GOALS}\n\nLocks, the simpler first: {locks}.\n\n{AFTER}")
+}
+
+const GOALS: &str = "\
 Goals:
   cpu       the most GB per second of CPU time: what an operating system wants
             that zeroes in the background
@@ -38,11 +45,9 @@ Goals:
   balanced  the least product of CPU-seconds and seconds per GB^2: the geometric
             middle of both. A pool twice as fast for twice the CPU time is as
             good; one thread more is taken as long as it brings more than it
-            costs.
+            costs.";
 
-Locks, the simpler first: counter (nothing to hold), tas (a word), ticket (two), ttas (a word, and a delay that wants to be \
-right), mutex (the operating system), mcs (a node for each worker).
-
+const AFTER: &str = "\
 Threads that are considered: each number up to 8, then 16, 32 and so on, and as many as there are CPUs; with --on also as \
 many as the memory keeps up with.
 
@@ -115,11 +120,7 @@ fn here(args: &AdviseArgs) -> Result<Done> {
     let stop = stop::on_ctrl_c()?;
     let area = area(args, &stop)?;
     let outputs = Outputs::new(&args.output)?;
-    let mut run: Run<ZeroRow> = Run {
-        started_at: Some(session::now()),
-        machine: session::host_facts(),
-        ..session::run()
-    };
+    let mut run: Run<ZeroRow> = session::run_here();
     ZeroFacts::of_pools().add_to(&mut run.machine);
     let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let (all, goals) = (considered(cpus, None), goals(args));
@@ -141,15 +142,11 @@ fn here(args: &AdviseArgs) -> Result<Done> {
         .and_then(|_| best_measured(&near, &ran.measurements, &goals, area.pages, all.len()));
     let warned = warnings(&run.machine, &ran.measurements, rounds(args));
     run.warnings = plan.as_ref().map_or(vec![], |plan| plan.left_out.clone());
-    run.warnings.extend(ran.given_up);
-    run.warnings.extend(warned);
-    run.results = ran.measurements;
     run.beside = ZeroFindings {
         zero_advice: advice,
         ..plan.map_or_else(ZeroFindings::default, |plan| plan.findings())
     };
-    let run = session::ended(run, &ran.end, ran.disturbance);
-    outputs.deliver(&run, &args.output.of(&run))
+    answer(outputs, run, ran, warned)
 }
 
 fn ended(end: &End) -> bool {
@@ -250,5 +247,5 @@ fn there(args: &AdviseArgs, on: &str) -> Result<Done> {
         },
         ..session::run()
     };
-    outputs.deliver(&run, &args.output.of(&run))
+    outputs.answer(&run)
 }

@@ -8,11 +8,14 @@ mod simulate;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use punctual_core::Nanos;
-use punctual_zero::simulation;
-use punctual_zero_pool::Setting;
+use punctual_record::{Run, Warning};
+use punctual_zero::rows::ZeroRow;
+use punctual_zero::{Ran, simulation};
+use punctual_zero_pool::{LockKind, Setting};
 
 use crate::Done;
 use crate::progress::Progress;
+use crate::session::{self, Outputs};
 use advise::AdviseArgs;
 use probe::ProbeArgs;
 use run::RunArgs;
@@ -34,7 +37,7 @@ pub(crate) struct ZeroArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
     /// Run a pool of workers that zero memory, by threads, lock and batch
-    #[command(long_about = run::ABOUT, after_long_help = run::AFTER)]
+    #[command(long_about = run::ABOUT, after_long_help = run::after())]
     Run(Box<RunArgs>),
 
     /// Measure what this OS takes for fresh memory: fault, zeroing and unmap, by page and MB, and who pays
@@ -46,7 +49,7 @@ pub(crate) enum Action {
     Simulate(Box<SimulateArgs>),
 
     /// Say which threads, batch and lock to use here, and check it by a run
-    #[command(long_about = advise::ABOUT, after_long_help = advise::AFTER)]
+    #[command(long_about = advise::ABOUT, after_long_help = advise::after())]
     Advise(Box<AdviseArgs>),
 }
 
@@ -57,6 +60,26 @@ pub(crate) fn run(args: &ZeroArgs) -> Result<Done> {
         Action::Simulate(args) => simulate::run(args),
         Action::Advise(args) => advise::run(args),
     }
+}
+
+/// Delivers `begun` with what was measured on this computer, and how that ended. Its warnings are of
+/// what was left out beforehand; these are of the results.
+fn answer(
+    outputs: Outputs<'_>,
+    mut begun: Run<ZeroRow>,
+    ran: Ran,
+    warned: Vec<Warning>,
+) -> Result<Done> {
+    begun.warnings.extend(ran.given_up);
+    begun.warnings.extend(warned);
+    begun.results = ran.measurements;
+    outputs.answer(&session::ended(begun, &ran.end, ran.disturbance))
+}
+
+/// The names of locks, with `between` between them.
+fn named<'l>(locks: impl IntoIterator<Item = &'l LockKind>, between: &str) -> String {
+    let names: Vec<_> = locks.into_iter().map(|lock| lock.name()).collect();
+    names.join(between)
 }
 
 /// Of the simulations of so many pools.

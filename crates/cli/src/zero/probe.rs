@@ -3,14 +3,15 @@
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use punctual_record::Run;
-use punctual_zero::Ran;
 use punctual_zero::ZeroFacts;
 use punctual_zero::probe::{ProbePart, ProbePlan, Settings, warnings};
+use punctual_zero::rows::ZeroRow;
 
 use crate::options::{Effort, Output};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::values::{bytes, iterations, twice};
+use crate::zero::answer;
 use crate::{Done, host, say, stop};
 
 pub(crate) const ABOUT: &str = "\
@@ -83,9 +84,8 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
     host::refuse_a_faked_clock()?;
     let mut plan = ProbePlan::of(&settings, host::page_process()?, stop::on_ctrl_c()?)?;
     let outputs = Outputs::new(&args.output)?;
-    let mut facts = session::host_facts();
-    ZeroFacts::of_memory().add_to(&mut facts);
-    let started_at = session::now();
+    let mut run: Run<ZeroRow> = session::run_here();
+    ZeroFacts::of_memory().add_to(&mut run.machine);
 
     session::say_left_out(&plan.left_out);
     say!(
@@ -102,28 +102,15 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
         session::rounds(plan.rounds()),
         session::about(plan.length(), false)
     );
-    let (mut warned, rounds, beside) = (plan.left_out.clone(), plan.rounds(), plan.findings());
+    run.warnings = plan.left_out.clone();
+    run.beside = plan.findings();
+    let rounds = plan.rounds();
 
     let mut bar = Progress::alike(plan.turns());
-    let Ran {
-        measurements,
-        disturbance,
-        end,
-        ..
-    } = plan.run(&mut |progress| bar.at(progress.done, &progress.next));
+    let ran = plan.run(&mut |progress| bar.at(progress.done, &progress.next));
     drop(bar);
-
-    warned.extend(warnings(&facts, &measurements, rounds));
-    let run = Run {
-        started_at: Some(started_at),
-        warnings: warned,
-        machine: facts,
-        results: measurements,
-        beside,
-        ..session::run()
-    };
-    let run = session::ended(run, &end, disturbance);
-    outputs.deliver(&run, &args.output.of(&run))
+    let warned = warnings(&run.machine, &ran.measurements, rounds);
+    answer(outputs, run, ran, warned)
 }
 
 fn settings(args: &ProbeArgs) -> Result<Settings> {

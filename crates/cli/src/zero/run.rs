@@ -4,17 +4,18 @@ use anyhow::{Result, bail};
 use clap::Args;
 use punctual_core::Nanos;
 use punctual_record::Run;
+use punctual_zero::ZeroFacts;
 use punctual_zero::rows::{Arrivals, ZeroRow};
 use punctual_zero::run::{Bursts, Memory, PoolPlan, Settings, warnings};
-use punctual_zero::{Ran, ZeroFacts};
 use punctual_zero_memory::Kernel;
-use punctual_zero_pool::{Batch, Dequeue, LockKind};
+use punctual_zero_pool::{Batch, Dequeue, LockKind, Waiting};
 
 use crate::host::refuse_a_faked_clock;
 use crate::options::{Effort, Output};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::values::{List, bytes, length, list, numbers, one_of, rounds};
+use crate::zero::{answer, named};
 use crate::{Done, say, stop};
 
 pub(crate) const ABOUT: &str = "\
@@ -29,9 +30,16 @@ Without options: every lock, batches of 1, 2n, 64 and guided, threads 1, 2, 4 an
 that, on memory that fits into a cache and memory that does not; with two CPUs one to three minutes, by the size of the caches. It says how long before \
 it begins.";
 
-pub(crate) const AFTER: &str = "\
-Locks: tas, ttas, ticket, mcs, mutex (blocks), counter (an atomic one, no lock).
+pub(crate) fn after() -> String {
+    let lock = |lock: LockKind| match lock.facts().waiting {
+        Waiting::Blocking => format!("{lock} (blocks)"),
+        Waiting::Never => format!("{lock} (an atomic one, no lock)"),
+        _ => lock.to_string(),
+    };
+    format!("Locks: {}.\n\n{AFTER}", LockKind::ALL.map(lock).join(", "))
+}
 
+const AFTER: &str = "\
 Batches, in pages: a number, n (as many as threads), 2n, half (of what is left), guided (an even share of half of what is \
 left, 64 at least), guided:share=1+floor=1, factoring, trapezoid, growing (each takes one more than the last), steal-half \
 (a backlog for each thread; who has none left takes half of another's).
@@ -55,9 +63,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "LIST", allow_hyphen_values = true, value_parser = numbers)]
     pub(crate) threads: Option<List<usize>>,
 
-    /// The locks between threads, as a list [default: all of tas, ttas, ticket, mcs, mutex, counter; with --quick
-    /// without ttas and ticket]
-    #[arg(long, value_name = "LIST", value_parser = list::<LockKind>)]
+    #[arg(long, help = locks(), value_name = "LIST", value_parser = list::<LockKind>)]
     pub(crate) lock: Option<List<LockKind>>,
 
     /// How many pages each takes at a time, as a list [default: 1,2n,64,guided; with --quick 1,64]
@@ -113,6 +119,17 @@ pub(crate) struct RunArgs {
     pub(crate) output: Output,
 }
 
+/// The help of `--lock`.
+fn locks() -> String {
+    let all = LockKind::ALL.iter();
+    let left_out = all.filter(|lock| !lock.facts().is_in_quick_runs);
+    format!(
+        "The locks between threads, as a list [default: all of {}; with --quick without {}]",
+        named(&LockKind::ALL, ", "),
+        named(left_out, " and ")
+    )
+}
+
 const HOT: &[Memory] = &[Memory::Hot];
 const COLD: &[Memory] = &[Memory::Cold];
 const BOTH: &[Memory] = &[Memory::Hot, Memory::Cold];
@@ -135,31 +152,18 @@ pub(crate) fn run(args: &RunArgs) -> Result<Done> {
     let stop = stop::on_ctrl_c()?;
     let mut plan = PoolPlan::of(&settings(args)?, stop)?;
     let outputs = Outputs::new(&args.output)?;
-    let mut facts_here = session::host_facts();
-    ZeroFacts::of_pools().add_to(&mut facts_here);
-    let started_at = session::now();
+    let mut run: Run<ZeroRow> = session::run_here();
+    ZeroFacts::of_pools().add_to(&mut run.machine);
 
     touch(&mut plan)?;
     announce(&plan);
     let mut bar = Progress::alike(plan.batches());
-    let Ran {
-        measurements,
-        given_up,
-        disturbance,
-        end,
-    } = plan.run(&mut |progress| bar.at(progress.done, &progress.next));
+    let ran = plan.run(&mut |progress| bar.at(progress.done, &progress.next));
     drop(bar);
-    let mut run: Run<ZeroRow> = Run {
-        started_at: Some(started_at),
-        machine: facts_here,
-        beside: plan.findings(),
-        ..session::run()
-    };
-    let warned = warnings(&run.machine, &measurements, plan.rounds);
-    run.warnings = [plan.left_out, given_up, warned].concat();
-    run.results = measurements;
-    let run = session::ended(run, &end, disturbance);
-    outputs.deliver(&run, &args.output.of(&run))
+    let warned = warnings(&run.machine, &ran.measurements, plan.rounds);
+    run.beside = plan.findings();
+    run.warnings = plan.left_out;
+    answer(outputs, run, ran, warned)
 }
 
 /// Touches the memory once: how long everything takes is not known before.

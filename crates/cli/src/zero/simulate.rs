@@ -20,6 +20,7 @@ use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::simulate::validate::chosen;
 use crate::values::{List, bytes, length, list, number, numbers, seed};
+use crate::zero::named;
 use crate::{Done, files, print, say, stop};
 
 pub(crate) const ABOUT: &str = "\
@@ -70,8 +71,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "LIST", allow_hyphen_values = true, value_parser = numbers)]
     pub(crate) threads: Option<List<usize>>,
 
-    /// Locks: tas, ttas, ticket, mcs, mutex, counter [default: tas,ticket,mcs,mutex,counter; beyond 100 CPUs without ticket]
-    #[arg(long, value_name = "LIST", value_parser = list::<LockKind>)]
+    #[arg(long, help = locks(), value_name = "LIST", value_parser = list::<LockKind>)]
     pub(crate) lock: Option<List<LockKind>>,
 
     /// Pages per take: a number, n, 2n, half, guided, factoring, trapezoid, growing, steal-half [default: 1,n,2n,half,guided,growing; beyond 100 CPUs 1,n,half,guided]
@@ -122,6 +122,18 @@ pub(crate) struct SimulateArgs {
 pub(crate) enum Story {
     /// The page-zeroing article: 39 workers, one page at a time, a spin lock, 96 CPUs; and what would have helped
     Article,
+}
+
+/// The help of `--lock`.
+fn locks() -> String {
+    let [usual, of_many_cpus] = [100, 101].map(|cpus| Grid::usual(cpus).locks);
+    let left_out = usual.iter().filter(|lock| !of_many_cpus.contains(lock));
+    format!(
+        "Locks: {} [default: {}; beyond 100 CPUs without {}]",
+        named(&LockKind::ALL, ", "),
+        named(&usual, ","),
+        named(left_out, " and ")
+    )
 }
 
 fn load(text: &str) -> Result<Arc<Load>, String> {

@@ -1,17 +1,6 @@
 //! The ways of waiting, and [`StrategySpec`], which names one as data.
 //!
-//! | name | what it does |
-//! |---|---|
-//! | `system` | one OS sleep |
-//! | `spin` | reads the clock until the deadline |
-//! | `yield-spin` | the same, offering the CPU between readings |
-//! | `precise` | the accurate-sleep article's *preciseSleep* |
-//! | `timer` | the accurate-sleep article's *timerSleep* |
-//! | `fixed-margin` | one OS sleep that ends a fixed margin early, then a spin |
-//! | `spin_sleep` | what the crate of that name does, for models: one OS sleep, then a spin that offers the CPU |
-//! | `quantile` | one OS sleep that ends before the deadline by a quantile of the last overshoots, then a spin |
-//! | `adaptive` | naps and spins so that CPU time and lateness together cost least, as learned |
-//! | `max-nap` | 1 ms naps while more than the longest of this wait is left, then a spin |
+//! A strategy is a type in a file here and a row in the table below.
 
 mod adaptive;
 mod article;
@@ -25,55 +14,225 @@ pub use adaptive::{
 pub use article::{Estimate, Precise, Timer};
 pub use plain::{FixedMargin, MaxNap, Spin, SpinSleep, System, YieldSpin};
 pub use quantile::Quantile;
-pub use spec::{Defaults, StrategySpec};
+pub use spec::Defaults;
 
-use crate::time::Clock;
+use crate::method::Method;
+use crate::time::{Clock, Nanos};
 use crate::wait::{Goal, Step, Strategy, Turn};
+use spec::{NAMED, adaptive_name};
 
-/// A strategy that was built from a [`StrategySpec`].
-#[derive(Clone, Debug, PartialEq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a waiter is made without allocating, and most of them are adaptive"
-)]
-pub enum AnyStrategy {
-    /// See [`System`].
-    System(System),
-    /// See [`Spin`].
-    Spin(Spin),
-    /// See [`YieldSpin`].
-    YieldSpin(YieldSpin),
-    /// See [`Precise`].
-    Precise(Precise),
-    /// See [`Timer`].
-    Timer(Timer),
-    /// See [`FixedMargin`].
-    FixedMargin(FixedMargin),
-    /// See [`SpinSleep`].
-    SpinSleep(SpinSleep),
-    /// See [`MaxNap`].
-    MaxNap(MaxNap),
-    /// See [`Quantile`].
-    Quantile(Quantile),
-    /// See [`Adaptive`].
-    Adaptive(Adaptive),
+/// Defines the strategies as data and as types that are built, so that each is written once.
+///
+/// In a row, after the parameters: its name; the strategy that is built; the parameter that is
+/// the OS call it blocks with, if it ever blocks; the most that it spins in one wait, where it
+/// guarantees that; and with which parameters it is among [`StrategySpec::ALL`].
+macro_rules! strategies {
+    ($(
+        $(#[$doc:meta])*
+        $strategy:ident $({ $($(#[$about:meta])* $parameter:ident: $of:ty,)* })? => {
+            name: $name:expr,
+            build: $build:expr,
+            blocks_with: $method:expr,
+            spins_at_most: $spins:expr,
+            listed: [$($listed:expr),*],
+        }
+    )*) => {
+        /// A strategy with its parameters, as data: what to build, not one built.
+        ///
+        /// As text it is a name with parameters: `precise`, `precise:x=2`,
+        /// `fixed-margin:margin=200us`, `timer:method=clock_nanosleep`.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[non_exhaustive]
+        pub enum StrategySpec {
+            $($(#[$doc])* $strategy $({ $($(#[$about])* $parameter: $of,)* })?,)*
+        }
+
+        /// A strategy that was built from a [`StrategySpec`].
+        #[derive(Clone, Debug, PartialEq)]
+        #[expect(
+            clippy::large_enum_variant,
+            reason = "a waiter is made without allocating, and most of them are adaptive"
+        )]
+        pub enum AnyStrategy {
+            $(
+                #[doc = concat!("See [`", stringify!($strategy), "`].")]
+                $strategy($strategy),
+            )*
+        }
+
+        impl<C: Clock> Strategy<C> for AnyStrategy {
+            #[inline]
+            fn next(&mut self, goal: &Goal<C>, turn: &Turn<C>) -> Step<C> {
+                match self {
+                    $(Self::$strategy(strategy) => strategy.next(goal, turn),)*
+                }
+            }
+        }
+
+        // A row names only those parameters that it needs.
+        #[allow(unused_variables)]
+        impl StrategySpec {
+            /// Every strategy with its usual parameters, in the order in which they
+            /// are listed to the user.
+            pub const ALL: [Self; [$($(stringify!($listed),)*)*].len()] = [$($($listed,)*)*];
+
+            /// The strategy's name, without its parameters.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$strategy $({ $($parameter),* })? => $name,)*
+                }
+            }
+
+            /// Builds the strategy, with nothing learned yet.
+            pub fn build(self) -> AnyStrategy {
+                match self {
+                    $(Self::$strategy $({ $($parameter),* })? => AnyStrategy::$strategy($build),)*
+                }
+            }
+
+            /// Whether this strategy ever blocks.
+            pub const fn sleeps(self) -> bool {
+                self.method().is_some()
+            }
+
+            const fn method_mut(&mut self) -> Option<&mut Method> {
+                match self {
+                    $(Self::$strategy $({ $($parameter),* })? => $method,)*
+                }
+            }
+
+            /// The most this strategy ever spins in one wait, where it guarantees one.
+            pub const fn spin_budget(self) -> Option<Nanos> {
+                match self {
+                    $(Self::$strategy $({ $($parameter),* })? => $spins,)*
+                }
+            }
+        }
+    };
 }
 
-impl<C: Clock> Strategy<C> for AnyStrategy {
-    #[inline]
-    fn next(&mut self, goal: &Goal<C>, turn: &Turn<C>) -> Step<C> {
-        match self {
-            Self::System(s) => s.next(goal, turn),
-            Self::Spin(s) => s.next(goal, turn),
-            Self::YieldSpin(s) => s.next(goal, turn),
-            Self::Precise(s) => s.next(goal, turn),
-            Self::Timer(s) => s.next(goal, turn),
-            Self::FixedMargin(s) => s.next(goal, turn),
-            Self::SpinSleep(s) => s.next(goal, turn),
-            Self::MaxNap(s) => s.next(goal, turn),
-            Self::Quantile(s) => s.next(goal, turn),
-            Self::Adaptive(s) => s.next(goal, turn),
-        }
+strategies! {
+    /// See [`System`].
+    System {
+        /// The OS call.
+        method: Method,
+    } => {
+        name: "system",
+        build: System { method },
+        blocks_with: Some(method),
+        spins_at_most: Some(Nanos::ZERO),
+        listed: [Self::System { method: Method::Sleep }],
+    }
+    /// See [`Spin`].
+    Spin => {
+        name: "spin",
+        build: Spin,
+        blocks_with: None,
+        spins_at_most: None,
+        listed: [Self::Spin],
+    }
+    /// See [`YieldSpin`].
+    YieldSpin => {
+        name: "yield-spin",
+        build: YieldSpin,
+        blocks_with: None,
+        spins_at_most: None,
+        listed: [Self::YieldSpin],
+    }
+    /// See [`Precise`].
+    Precise {
+        /// The OS call.
+        method: Method,
+        /// Standard deviations above the mean.
+        x: f64,
+    } => {
+        name: "precise",
+        build: Precise::new(method, x),
+        blocks_with: Some(method),
+        spins_at_most: None,
+        listed: [Self::Precise { method: Method::Sleep, x: 1.0 }],
+    }
+    /// See [`Timer`].
+    Timer {
+        /// The OS call.
+        method: Method,
+        /// Standard deviations above the mean.
+        x: f64,
+    } => {
+        name: "timer",
+        build: Timer::new(method, x),
+        blocks_with: Some(method),
+        spins_at_most: None,
+        listed: [Self::Timer { method: Method::Timer, x: 1.0 }],
+    }
+    /// See [`FixedMargin`].
+    FixedMargin {
+        /// The OS call.
+        method: Method,
+        /// How long before the deadline the sleep ends.
+        margin: Nanos,
+    } => {
+        name: "fixed-margin",
+        build: FixedMargin { method, margin },
+        blocks_with: Some(method),
+        spins_at_most: Some(margin),
+        listed: [Defaults::ELSEWHERE.fixed_margin()],
+    }
+    /// See [`SpinSleep`]. It is a yardstick for models, and not among [`ALL`](Self::ALL).
+    SpinSleep {
+        /// The OS call, and how long before the deadline the sleep ends.
+        defaults: Defaults,
+    } => {
+        name: "spin_sleep",
+        build: SpinSleep::of(defaults),
+        blocks_with: Some(&mut defaults.margin_method),
+        spins_at_most: Some(defaults.margin),
+        listed: [],
+    }
+    /// See [`MaxNap`].
+    MaxNap {
+        /// The OS call.
+        method: Method,
+    } => {
+        name: "max-nap",
+        build: MaxNap::new(method),
+        blocks_with: Some(method),
+        spins_at_most: None,
+        listed: [Self::MaxNap { method: Method::Sleep }],
+    }
+    /// See [`Quantile`].
+    Quantile {
+        /// The cost of a nanosecond of lateness, in nanoseconds of CPU time.
+        weight: f64,
+        /// The OS call.
+        method: Method,
+    } => {
+        name: "quantile",
+        build: Quantile::new(weight, method),
+        blocks_with: Some(method),
+        spins_at_most: None,
+        listed: [],
+    }
+    /// See [`Adaptive`].
+    Adaptive {
+        /// The cost of a nanosecond of lateness, in nanoseconds of CPU time.
+        weight: f64,
+        /// The most that it may spin.
+        budget: Budget,
+        /// The target that it meets, by changing the weight.
+        target: Target,
+        /// The OS call.
+        method: Method,
+    } => {
+        name: adaptive_name(weight),
+        build: Adaptive::meeting(weight, method, budget, target),
+        blocks_with: Some(method),
+        spins_at_most: Some(budget.per_wait()),
+        listed: [
+            Self::adaptive(NAMED[0].1),
+            Self::adaptive(NAMED[1].1),
+            Self::adaptive(NAMED[2].1)
+        ],
     }
 }
 

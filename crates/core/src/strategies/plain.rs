@@ -1,5 +1,6 @@
 //! The ways of waiting that remember nothing from one wait to the next.
 
+use super::Defaults;
 use crate::method::Method;
 use crate::time::{Clock, Nanos};
 use crate::wait::{Goal, Limit, Step, Strategy, Turn};
@@ -78,8 +79,20 @@ impl<C: Clock> Strategy<C> for FixedMargin {
 /// computer the crate itself is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpinSleep {
-    pub(super) sleep: FixedMargin,
-    pub(super) offers: bool,
+    sleep: FixedMargin,
+    offers: bool,
+}
+
+impl SpinSleep {
+    pub(super) fn of(defaults: Defaults) -> Self {
+        Self {
+            sleep: FixedMargin {
+                method: defaults.margin_method,
+                margin: defaults.margin,
+            },
+            offers: defaults.margin == Defaults::ELSEWHERE.margin,
+        }
+    }
 }
 
 impl<C: Clock> Strategy<C> for SpinSleep {

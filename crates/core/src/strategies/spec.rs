@@ -1,11 +1,8 @@
-//! A strategy with its parameters, as data and as text.
+//! The parameters of a strategy, as data and as text.
 
 use std::fmt;
 
-use super::{
-    Adaptive, AnyStrategy, Budget, FixedMargin, MaxNap, Precise, Quantile, Spin, SpinSleep, System,
-    Target, Timer, YieldSpin, adaptive,
-};
+use super::{Budget, StrategySpec, Target, adaptive};
 use crate::method::Method;
 use crate::time::Nanos;
 
@@ -40,106 +37,26 @@ impl Defaults {
     }
 }
 
-/// A strategy with its parameters, as data: what to build, not one built.
-///
-/// As text it is a name with parameters: `precise`, `precise:x=2`,
-/// `fixed-margin:margin=200us`, `timer:method=clock_nanosleep`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum StrategySpec {
-    /// See [`System`].
-    System {
-        /// The OS call.
-        method: Method,
-    },
-    /// See [`Spin`].
-    Spin,
-    /// See [`YieldSpin`].
-    YieldSpin,
-    /// See [`Precise`].
-    Precise {
-        /// The OS call.
-        method: Method,
-        /// Standard deviations above the mean.
-        x: f64,
-    },
-    /// See [`Timer`].
-    Timer {
-        /// The OS call.
-        method: Method,
-        /// Standard deviations above the mean.
-        x: f64,
-    },
-    /// See [`FixedMargin`].
-    FixedMargin {
-        /// The OS call.
-        method: Method,
-        /// How long before the deadline the sleep ends.
-        margin: Nanos,
-    },
-    /// See [`SpinSleep`]. It is a yardstick for models, and not among [`ALL`](Self::ALL).
-    SpinSleep {
-        /// The OS call, and how long before the deadline the sleep ends.
-        defaults: Defaults,
-    },
-    /// See [`MaxNap`].
-    MaxNap {
-        /// The OS call.
-        method: Method,
-    },
-    /// See [`Quantile`].
-    Quantile {
-        /// The cost of a nanosecond of lateness, in nanoseconds of CPU time.
-        weight: f64,
-        /// The OS call.
-        method: Method,
-    },
-    /// See [`Adaptive`].
-    Adaptive {
-        /// The cost of a nanosecond of lateness, in nanoseconds of CPU time.
-        weight: f64,
-        /// The most that it may spin.
-        budget: Budget,
-        /// The target that it meets, by changing the weight.
-        target: Target,
-        /// The OS call.
-        method: Method,
-    },
-}
-
 /// Weights that have names.
-const NAMED: [(&str, f64); 3] = [
+pub(super) const NAMED: [(&str, f64); 3] = [
     ("adaptive-frugal", 1.0),
     ("adaptive-balanced", 10.0),
     ("adaptive-exact", 100.0),
 ];
 
-impl StrategySpec {
-    /// Every strategy with its usual parameters, in the order in which they
-    /// are listed to the user.
-    pub const ALL: [Self; 10] = [
-        Self::System {
-            method: Method::Sleep,
-        },
-        Self::Spin,
-        Self::YieldSpin,
-        Self::Precise {
-            method: Method::Sleep,
-            x: 1.0,
-        },
-        Self::Timer {
-            method: Method::Timer,
-            x: 1.0,
-        },
-        Defaults::ELSEWHERE.fixed_margin(),
-        Self::MaxNap {
-            method: Method::Sleep,
-        },
-        Self::adaptive(NAMED[0].1),
-        Self::adaptive(NAMED[1].1),
-        Self::adaptive(NAMED[2].1),
-    ];
+/// The name of `adaptive` with a weight.
+pub(super) const fn adaptive_name(weight: f64) -> &'static str {
+    let mut i = 0;
+    while i < NAMED.len() {
+        if NAMED[i].1 == weight {
+            return NAMED[i].0;
+        }
+        i += 1;
+    }
+    "adaptive"
+}
 
+impl StrategySpec {
     /// `adaptive` with any weight, no budget and the machine's timer.
     pub const fn adaptive(weight: f64) -> Self {
         Self::Adaptive {
@@ -159,31 +76,6 @@ impl StrategySpec {
         Self::Quantile {
             weight,
             method: Method::Timer,
-        }
-    }
-
-    /// The strategy's name, without its parameters.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::System { .. } => "system",
-            Self::Spin => "spin",
-            Self::YieldSpin => "yield-spin",
-            Self::Precise { .. } => "precise",
-            Self::Timer { .. } => "timer",
-            Self::FixedMargin { .. } => "fixed-margin",
-            Self::SpinSleep { .. } => "spin_sleep",
-            Self::MaxNap { .. } => "max-nap",
-            Self::Quantile { .. } => "quantile",
-            Self::Adaptive { weight, .. } => {
-                let mut i = 0;
-                while i < NAMED.len() {
-                    if NAMED[i].1 == weight {
-                        return NAMED[i].0;
-                    }
-                    i += 1;
-                }
-                "adaptive"
-            }
         }
     }
 
@@ -271,36 +163,11 @@ impl StrategySpec {
     /// The weights that make sense, for [`StrategySpec::Adaptive`] and [`StrategySpec::Quantile`].
     pub const WEIGHTS: std::ops::RangeInclusive<f64> = 0.01..=10_000.0;
 
-    /// Whether this strategy ever blocks.
-    pub const fn sleeps(self) -> bool {
-        !matches!(self, Self::Spin | Self::YieldSpin)
-    }
-
     /// The OS call this strategy blocks with, if it ever blocks.
     pub const fn method(mut self) -> Option<Method> {
         match self.method_mut() {
             Some(method) => Some(*method),
             None => None,
-        }
-    }
-
-    const fn method_mut(&mut self) -> Option<&mut Method> {
-        match self {
-            Self::Spin | Self::YieldSpin => None,
-            Self::System { method }
-            | Self::Precise { method, .. }
-            | Self::Timer { method, .. }
-            | Self::FixedMargin { method, .. }
-            | Self::SpinSleep {
-                defaults:
-                    Defaults {
-                        margin_method: method,
-                        ..
-                    },
-            }
-            | Self::MaxNap { method }
-            | Self::Quantile { method, .. }
-            | Self::Adaptive { method, .. } => Some(method),
         }
     }
 
@@ -323,54 +190,6 @@ impl StrategySpec {
             *method = new;
         }
         self
-    }
-
-    /// The most this strategy ever spins in one wait, where it guarantees one.
-    pub const fn spin_budget(self) -> Option<Nanos> {
-        match self {
-            Self::System { .. } => Some(Nanos::ZERO),
-            Self::FixedMargin { margin, .. } => Some(margin),
-            Self::SpinSleep { defaults } => Some(defaults.margin),
-            Self::Adaptive { budget, .. } => Some(budget.per_wait()),
-            _ => None,
-        }
-    }
-
-    /// Builds the strategy, with nothing learned yet.
-    pub fn build(self) -> AnyStrategy {
-        match self {
-            Self::System { method } => AnyStrategy::System(System { method }),
-            Self::Spin => AnyStrategy::Spin(Spin),
-            Self::YieldSpin => AnyStrategy::YieldSpin(YieldSpin),
-            Self::Precise { method, x } => AnyStrategy::Precise(Precise::new(method, x)),
-            Self::Timer { method, x } => AnyStrategy::Timer(Timer::new(method, x)),
-            Self::FixedMargin { method, margin } => {
-                AnyStrategy::FixedMargin(FixedMargin { method, margin })
-            }
-            Self::SpinSleep { defaults } => AnyStrategy::SpinSleep(SpinSleep {
-                sleep: FixedMargin {
-                    method: defaults.margin_method,
-                    margin: defaults.margin,
-                },
-                offers: defaults.margin == Defaults::ELSEWHERE.margin,
-            }),
-            Self::Quantile { weight, method } => {
-                AnyStrategy::Quantile(Quantile::new(weight, method))
-            }
-            Self::MaxNap { method } => AnyStrategy::MaxNap(MaxNap::new(method)),
-            Self::Adaptive {
-                weight,
-                budget,
-                target,
-                method,
-            } => {
-                let mut adaptive = Adaptive::new(weight, method, budget);
-                if target != Target::default() {
-                    adaptive.keep(target);
-                }
-                AnyStrategy::Adaptive(adaptive)
-            }
-        }
     }
 }
 

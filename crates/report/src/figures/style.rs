@@ -3,6 +3,7 @@
 
 use plotters::prelude::*;
 
+use punctual_core::{Method, StrategySpec};
 use punctual_record::{Experiment, Measurement, Run};
 
 use super::svg::{self, Canvas, Drawn, Pixel};
@@ -23,6 +24,7 @@ const COLOURS: [RGBColor; 7] = [
 
 /// Subjects with a look of their own wherever they are drawn: strategies, the libraries they are
 /// compared with, and the calls of the OS. Subjects that are often drawn together come first.
+/// Strategies and calls that are not listed here follow, in the order of their tables.
 const KNOWN: &str = "adaptive-balanced spin_sleep system precise timer spin fixed-margin adaptive-frugal tokio \
     max-nap adaptive-exact yield-spin std clock_nanosleep timerfd clock_nanosleep+slack=1ns Sleep \
     high-resolution-timer waitable-timer sleep mach_wait_until kevent nanosleep \
@@ -31,7 +33,6 @@ const KNOWN: &str = "adaptive-balanced spin_sleep system precise timer spin fixe
     thread::sleep yield futex+slack=1ns setitimer";
 
 /// The markers of a series. Six markers and seven colours repeat together only after 42 subjects.
-/// together only after 42 subjects.
 const MARKERS: [Marker; 6] = [
     Marker::Disc,
     Marker::Square,
@@ -96,10 +97,15 @@ impl Look {
     }
 
     fn known(name: &str) -> Option<Self> {
-        KNOWN
-            .split(' ')
-            .position(|known| known == name)
-            .map(Self::nth)
+        let mut known: Vec<&str> = KNOWN.split(' ').collect();
+        let strategies = StrategySpec::ALL.map(StrategySpec::name);
+        let tables = strategies.into_iter().chain(Method::ALL.map(Method::name));
+        for other in tables {
+            if !known.contains(&other) {
+                known.push(other);
+            }
+        }
+        known.iter().position(|known| *known == name).map(Self::nth)
     }
 
     /// One of the `LOOKS`, where what is told apart are not subjects.
@@ -165,6 +171,14 @@ mod tests {
         assert_eq!(looks.len(), 42);
         for (i, look) in looks.iter().enumerate() {
             assert!(!looks[..i].contains(look), "{i}");
+        }
+    }
+
+    #[test]
+    fn every_strategy_and_call_has_a_look() {
+        let strategies = StrategySpec::ALL.map(StrategySpec::name);
+        for name in strategies.into_iter().chain(Method::ALL.map(Method::name)) {
+            assert!(Look::known(name).is_some(), "{name}");
         }
     }
 

@@ -12,6 +12,7 @@
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod batches;
+mod lock;
 mod setting;
 pub mod suspending;
 #[cfg(test)]
@@ -22,7 +23,8 @@ use punctual_core::Nanos;
 include!(concat!(env!("OUT_DIR"), "/blocking.rs"));
 
 pub use batches::Batch;
-pub use setting::{Dequeue, LockKind, Setting};
+pub use lock::{LockFacts, LockKind, Passing, SimulatedOn, Waiting};
+pub use setting::{Dequeue, Setting};
 
 /// The accounting of one worker. Reading the clock takes as long as zeroing a small part of a
 /// page, so only one take in `every` is timed. The sums of wait, hold and zeroing are over those.

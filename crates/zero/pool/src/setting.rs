@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::batches::Batch;
+use crate::lock::LockKind;
 
 /// A pool, without the computer that it runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -74,6 +75,11 @@ impl Setting {
         }
     }
 
+    /// Its locks: that between the workers, and that of the list of zeroed pages.
+    pub fn locks(&self) -> impl Iterator<Item = LockKind> {
+        [Some(self.lock), self.returns].into_iter().flatten()
+    }
+
     /// Whether there can be such a pool.
     ///
     /// # Errors
@@ -109,83 +115,6 @@ impl Setting {
     }
 }
 
-/// The kinds of locks between workers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LockKind {
-    /// Test-and-set.
-    Tas,
-    /// Test, then test-and-set, and back off where that fails.
-    Ttas,
-    /// A ticket lock.
-    Ticket,
-    /// A queue of waiters who spin on lines of their own (Mellor-Crummey and Scott).
-    Mcs,
-    /// The lock that blocks, of the standard library.
-    Mutex,
-    /// No lock, but an atomic counter.
-    Counter,
-}
-
-impl LockKind {
-    /// Every kind.
-    pub const ALL: [Self; 6] = [
-        Self::Tas,
-        Self::Ttas,
-        Self::Ticket,
-        Self::Mcs,
-        Self::Mutex,
-        Self::Counter,
-    ];
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tas => "tas",
-            Self::Ttas => "ttas",
-            Self::Ticket => "ticket",
-            Self::Mcs => "mcs",
-            Self::Mutex => "mutex",
-            Self::Counter => "counter",
-        }
-    }
-
-    /// How it works, in a clause.
-    pub const fn about(self) -> &'static str {
-        match self {
-            Self::Tas => "test-and-set: every waiting thread keeps trying to write one word",
-            Self::Ttas => {
-                "test, then test-and-set: threads read the word until it is free, and back off where another was faster"
-            }
-            Self::Ticket => {
-                "each thread draws a number and reads a shared word until its number is served"
-            }
-            Self::Mcs => {
-                "a queue (Mellor-Crummey and Scott): each thread waits on a cache line of its own"
-            }
-            Self::Mutex => "the lock of the operating system: a waiting thread sleeps",
-            Self::Counter => "no lock: one atomic addition takes the pages",
-        }
-    }
-}
-
-impl fmt::Display for LockKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for LockKind {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let named = Self::ALL.into_iter().find(|kind| kind.name() == text);
-        named.ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            format!("`{text}` is no lock; there are {names}")
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,10 +125,5 @@ mod tests {
             assert_eq!(dequeue.to_string().parse(), Ok(dequeue));
         }
         assert!("stack".parse::<Dequeue>().is_err());
-        for kind in LockKind::ALL {
-            assert_eq!(kind.to_string().parse(), Ok(kind));
-        }
-        let error = "spin".parse::<LockKind>().unwrap_err();
-        assert!(error.contains("tas, ttas, ticket, mcs, mutex, counter"));
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 use punctual_core::Nanos;
 
-use crate::blocking::locks::{Mcs, Ttas};
+use crate::blocking::locks::{Mcs, SpinLock, Ttas};
 use crate::blocking::{Computer, Line, Lock, Pool};
 use crate::{Accounting, Batch, Dequeue, LockKind, Sample, Setting};
 

@@ -17,7 +17,7 @@ mod computer;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use punctual_zero_pool::{Batch, Dequeue, LockKind, Setting};
+use punctual_zero_pool::{Batch, Dequeue, LockKind, Setting, Waiting};
 
 use computer::{count_under, zero_all};
 
@@ -68,39 +68,26 @@ fn zero(preemptions: usize, pages: u64, setting: Setting) {
 mod locks {
     use super::*;
 
-    #[test]
-    fn tas() {
-        two_under(LockKind::Tas);
-        three_under(LockKind::Tas);
+    /// All, loom's own mutex among them: that one is of what tries the others.
+    fn all() -> impl Iterator<Item = LockKind> {
+        let all = LockKind::ALL.into_iter();
+        all.filter(|kind| kind.facts().waiting != Waiting::Never)
     }
 
     #[test]
-    fn ttas() {
-        two_under(LockKind::Ttas);
-        three_under(LockKind::Ttas);
+    fn of_two() {
+        for kind in all() {
+            println!("{kind}");
+            two_under(kind);
+        }
     }
 
     #[test]
-    fn ticket() {
-        two_under(LockKind::Ticket);
-        three_under(LockKind::Ticket);
-    }
-
-    #[test]
-    fn mcs_of_two() {
-        two_under(LockKind::Mcs);
-    }
-
-    #[test]
-    fn mcs_of_three() {
-        three_under(LockKind::Mcs);
-    }
-
-    /// Loom's own: this is of what tries the others.
-    #[test]
-    fn mutex() {
-        two_under(LockKind::Mutex);
-        three_under(LockKind::Mutex);
+    fn of_three() {
+        for kind in all() {
+            println!("{kind}");
+            three_under(kind);
+        }
     }
 }
 

@@ -36,7 +36,7 @@ impl Index<Quantity> for Costs {
     type Output = Time;
 
     fn index(&self, quantity: Quantity) -> &Time {
-        &self.lengths[quantity as usize]
+        &self.lengths[quantity.index()]
     }
 }
 
@@ -67,7 +67,7 @@ impl Costs {
             abreast: machine.value(Quantity::Bandwidth) * machine.value(Quantity::Zero)
                 / PAGE_BYTES,
             overhead: time(machine.value(Quantity::Section))
-                + time(machine.value(Quantity::extra(lock))),
+                + time(machine.value(Quantity::Extra(lock))),
             lengths,
             shares,
         })
@@ -75,7 +75,7 @@ impl Costs {
 
     /// A share of 1.
     pub(crate) fn share(&self, quantity: Quantity) -> f64 {
-        self.shares[quantity as usize]
+        self.shares[quantity.index()]
     }
 
     /// The time a line takes from one worker to another, in thirds of a nanosecond.

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 
 use punctual_program::Refusal;
 use punctual_sim::model::Confidence;
-use punctual_zero_pool::{Batch, Dequeue, LockKind, Setting};
+use punctual_zero_pool::{Batch, Dequeue, LockKind, Setting, Waiting};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
@@ -197,8 +197,8 @@ impl Machine {
         let Some(class) = self.class.filter(|_| setting.workers > 1) else {
             return vec![];
         };
-        let locks = [Some(setting.lock), setting.returns].into_iter().flatten();
-        let locks = locks.filter(|lock| *lock != LockKind::Counter);
+        let locks = setting.locks();
+        let locks = locks.filter(|lock| lock.facts().waiting != Waiting::Never);
         locks.filter(|lock| !class.holds.contains(lock)).collect()
     }
 

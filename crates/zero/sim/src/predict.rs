@@ -4,7 +4,7 @@
 use punctual_program::Refusal;
 use punctual_record::Interval;
 use punctual_sim::model::Confidence;
-use punctual_zero_pool::{Dequeue, LockKind, Setting};
+use punctual_zero_pool::{Dequeue, LockKind, Passing, Setting, Waiting};
 
 use super::machine::Machine;
 use super::quantity::{Figure, Quantity};
@@ -97,11 +97,11 @@ const APART: f64 = 1.1;
 /// passed on more slowly the more workers wait can stay overloaded once it is. Near that point the
 /// start decides.
 fn settled(machine: &Machine, job: &Job) -> Option<[PoolResult; 2]> {
-    use LockKind::{Counter, Mcs};
-    let Setting { lock, returns, .. } = job.setting;
-    let mut locks = [Some(lock), returns].into_iter().flatten();
-    let is_slowed = locks.any(|lock| !matches!(lock, Counter | Mcs));
-    if !is_slowed || job.setting.workers <= 2 || job.preemption.is_some() {
+    let is_slowed = |lock: LockKind| {
+        let lock = lock.facts();
+        lock.waiting != Waiting::Never && lock.passing != Passing::Link
+    };
+    if !job.setting.locks().any(is_slowed) || job.setting.workers <= 2 || job.preemption.is_some() {
         return None;
     }
     let workers = job.setting.workers as f64;
@@ -158,15 +158,15 @@ fn ends(machine: &Machine) -> [f64; 2] {
 
 /// Whether a figure makes any difference to a pool.
 fn matters(quantity: Quantity, machine: &Machine, setting: &Setting) -> bool {
-    let has = |lock| setting.lock == lock || setting.returns == Some(lock);
+    let waits = |how| setting.locks().any(|lock| lock.facts().waiting == how);
     match quantity {
         _ if quantity.is_distance() => machine.matrix().is_none(),
         // One is served, one waits, one may overtake that; one wrote, one has read, one reads.
         Quantity::Overtakes | Quantity::LoadShare => setting.workers > 2,
-        Quantity::BackoffCap => has(LockKind::Ttas) && setting.workers > 1,
+        Quantity::BackoffCap => waits(Waiting::BackingOff) && setting.workers > 1,
         Quantity::Miss => setting.dequeue == Dequeue::List,
-        Quantity::Park | Quantity::Wake | Quantity::Turnaround => has(LockKind::Mutex),
-        Quantity::Relax => has(LockKind::Tas) || has(LockKind::Mutex),
+        Quantity::Park | Quantity::Wake | Quantity::Turnaround => waits(Waiting::Blocking),
+        Quantity::Relax => waits(Waiting::Relaxing) || waits(Waiting::Blocking),
         _ => true,
     }
 }

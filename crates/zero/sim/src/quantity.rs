@@ -14,18 +14,42 @@ macro_rules! quantities {
         #[serde(try_from = "String")]
         pub enum Quantity {
             $(#[doc = $what] $name,)*
+            /// The cost of a take under such a lock besides the work of the pool.
+            Extra(LockKind),
         }
 
         impl Quantity {
-            /// All, in the order in which they are shown.
-            pub const ALL: [Self; [$($key),*].len()] = [$(Self::$name),*];
+            /// All but the costs of locks.
+            const COMMON: [Self; [$($key),*].len()] = [$(Self::$name),*];
 
-            const ROWS: [Row; Self::ALL.len()] = [$(Row {
-                key: $key,
-                unit: Unit::$unit,
-                bounds: ($least, $most),
-                what: $what,
-            }),*];
+            /// Its place among [`ALL`](Self::ALL).
+            pub(crate) const fn index(self) -> usize {
+                enum Place {
+                    $($name,)*
+                    Locks,
+                }
+                match self {
+                    $(Self::$name => Place::$name as usize,)*
+                    Self::Extra(lock) => Place::Locks as usize + lock as usize,
+                }
+            }
+
+            const fn row(self) -> Row {
+                match self {
+                    $(Self::$name => Row {
+                        key: $key,
+                        unit: Unit::$unit,
+                        bounds: ($least, $most),
+                        what: $what,
+                    },)*
+                    Self::Extra(lock) => Row {
+                        key: lock.name(),
+                        unit: Unit::Ns,
+                        bounds: (0.0, 1e9),
+                        what: lock.facts().extra,
+                    },
+                }
+            }
         }
     };
 }
@@ -75,12 +99,6 @@ quantities! {
     Wake "wake" Ns 0.0..1e9, "the call that wakes another thread";
     Turnaround "turnaround" Ns 0.0..1e9, "from that call to running";
     Spread "spread" Ns 0.0..1e9, "how far apart the workers begin";
-    TasExtra "tas" Ns 0.0..1e9, "what a take under a TAS lock costs besides";
-    TtasExtra "ttas" Ns 0.0..1e9, "what a take under a TTAS lock costs besides";
-    TicketExtra "ticket" Ns 0.0..1e9, "what a take under a ticket lock costs besides";
-    McsExtra "mcs" Ns 0.0..1e9, "what a take under an MCS lock costs besides";
-    MutexExtra "mutex" Ns 0.0..1e9, "what a take under a blocking lock costs besides";
-    CounterExtra "counter" Ns 0.0..1e9, "what a take from a counter costs besides";
 }
 
 /// The unit of a number.
@@ -95,9 +113,18 @@ pub enum Unit {
 }
 
 impl Quantity {
-    const fn row(self) -> &'static Row {
-        &Self::ROWS[self as usize]
-    }
+    /// All, in the order in which they are shown.
+    pub const ALL: [Self; Self::COMMON.len() + LockKind::ALL.len()] = {
+        let mut all = [Self::Zero; Self::COMMON.len() + LockKind::ALL.len()];
+        let (common, locks) = all.split_at_mut(Self::COMMON.len());
+        common.copy_from_slice(&Self::COMMON);
+        let mut i = 0;
+        while i < locks.len() {
+            locks[i] = Self::Extra(LockKind::ALL[i]);
+            i += 1;
+        }
+        all
+    };
 
     /// The name that users type.
     pub const fn key(self) -> &'static str {
@@ -131,18 +158,6 @@ impl Quantity {
     pub(crate) fn can_be(self, value: f64) -> bool {
         let (least, most) = self.bounds();
         (least..=most).contains(&value)
-    }
-
-    /// The other cost of a take, by the kind of lock.
-    pub const fn extra(lock: LockKind) -> Self {
-        match lock {
-            LockKind::Tas => Self::TasExtra,
-            LockKind::Ttas => Self::TtasExtra,
-            LockKind::Ticket => Self::TicketExtra,
-            LockKind::Mcs => Self::McsExtra,
-            LockKind::Mutex => Self::MutexExtra,
-            LockKind::Counter => Self::CounterExtra,
-        }
     }
 }
 
@@ -203,6 +218,19 @@ impl Figure {
             high,
             confidence,
             source: Cow::Borrowed(source),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_at_its_place_and_has_a_name_of_its_own() {
+        for (i, quantity) in Quantity::ALL.into_iter().enumerate() {
+            assert_eq!(quantity.index(), i, "{quantity:?}");
+            assert_eq!(Quantity::try_from(quantity.key().to_owned()), Ok(quantity));
         }
     }
 }

@@ -5,7 +5,7 @@ use punctual_core::Nanos;
 use punctual_program::Refusal;
 use punctual_sim::Time;
 use punctual_zero_pool::suspending::Pool;
-use punctual_zero_pool::{Accounting, LockKind, Sample, Setting};
+use punctual_zero_pool::{Accounting, Sample, Setting};
 use serde::{Deserialize, Serialize};
 
 use super::computer::{SimComputer, Task};
@@ -96,9 +96,9 @@ pub fn simulate(machine: &Machine, job: &Job) -> Result<PoolResult, Refusal> {
 fn sample(setting: &Setting) -> Option<u64> {
     let workers = setting.workers as u64;
     let each = setting.batch.constant(workers)?;
-    let takes_of_each = match setting.lock {
-        LockKind::Mutex => BLOCKING_TAKES_OF_EACH,
-        _ => TAKES_OF_EACH,
+    let takes_of_each = match setting.lock.blocks() {
+        true => BLOCKING_TAKES_OF_EACH,
+        false => TAKES_OF_EACH,
     };
     Some(each * (takes_of_each * workers).max(TAKES))
 }

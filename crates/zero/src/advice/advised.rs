@@ -164,7 +164,7 @@ pub(super) fn hold(machine: &Machine, lock: LockKind, workers: usize) -> Option<
             // Its line goes from one who wants it to the next.
             let transfer = machine.mean_transfer_ns(workers).ok()?;
             let queued = transfer * machine.value(Quantity::QueuedShare);
-            machine.value(Quantity::CounterExtra) + machine.value(Quantity::Rmw) + queued
+            machine.value(Quantity::Extra(lock)) + machine.value(Quantity::Rmw) + queued
         }
         _ => simulation::closed_form(machine, &setting)?.service(workers),
     };
@@ -219,7 +219,7 @@ mod tests {
             (Quantity::QueuedShare, 0.5),
             (Quantity::Rmw, 5.0),
             (Quantity::Section, 15.0),
-            (Quantity::TicketExtra, 7.0),
+            (Quantity::Extra(LockKind::Ticket), 7.0),
             (Quantity::Zero, 400.0),
             (Quantity::Bandwidth, 25.6),
         ];

@@ -46,14 +46,6 @@ fn rates(machine: &Machine, job: &Job, outcome: &Prediction) -> ZeroRates {
     }
 }
 
-/// Locks, the simplest first: nothing to hold; a word; two words; a word, and a
-/// delay that wants to be right for the computer; the operating system; a node for
-/// each worker, linked to others.
-const LOCKS: [LockKind; 6] = {
-    use LockKind::*;
-    [Counter, Tas, Ticket, Ttas, Mutex, Mcs]
-};
-
 /// Numbers first: where another batch is the same, a number is the plainer word for it.
 ///
 /// Half of the remaining pages is not among them. Its rate per second of CPU time only looks good:
@@ -91,7 +83,7 @@ pub fn considered(cpus: usize, knee: Option<f64>) -> Vec<Setting> {
                 continue;
             }
             constants.extend(constant);
-            let of_locks = LOCKS.map(|lock| Setting::new(workers, lock, batch));
+            let of_locks = LockKind::by_complexity().map(|lock| Setting::new(workers, lock, batch));
             settings.extend(of_locks.into_iter().filter(|s| s.check().is_ok()));
         }
     }
@@ -201,8 +193,8 @@ fn pick(scored: &[(Setting, Interval)], pages: u64) -> Option<Setting> {
         .iter()
         .filter(|(_, score)| score.high >= AS_GOOD * best);
     let simplicity = |setting: &Setting| {
-        let lock = LOCKS.iter().position(|lock| *lock == setting.lock);
-        (setting.workers, lock, longest_take(setting, pages))
+        let complexity = setting.lock.facts().complexity;
+        (setting.workers, complexity, longest_take(setting, pages))
     };
     as_good.map(|(setting, _)| *setting).min_by_key(simplicity)
 }

@@ -337,8 +337,7 @@ impl Job<'_> {
 
 /// Whether a worker that waits for a lock of a pool may be off the CPU.
 pub(crate) fn can_park(setting: &Setting) -> bool {
-    let is_mutex = |lock| lock == LockKind::Mutex;
-    is_mutex(setting.lock) || setting.returns.is_some_and(is_mutex)
+    setting.locks().any(LockKind::blocks)
 }
 
 #[derive(Debug)]

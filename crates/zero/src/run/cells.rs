@@ -152,12 +152,8 @@ fn usual_threads(settings: &Settings, cpus: usize) -> Vec<usize> {
 }
 
 fn usual_locks(settings: &Settings) -> Vec<LockKind> {
-    let mut locks = LockKind::ALL.to_vec();
-    if settings.quick {
-        // One of each family.
-        locks.retain(|lock| !matches!(lock, LockKind::Ttas | LockKind::Ticket));
-    }
-    locks
+    let usual = |lock: &LockKind| !settings.quick || lock.facts().is_in_quick_runs;
+    LockKind::ALL.into_iter().filter(usual).collect()
 }
 
 /// The batches of Windows 10, of the article's advice, one well beyond it, and the usual one of

@@ -17,14 +17,14 @@ use std::mem;
 
 use crate::estimators::grid::Grid;
 use crate::estimators::margins::{Margin, Margins};
-use crate::method::Method;
+use crate::method::{Ends, Method};
 use crate::time::{Clock, Nanos, Tick};
 use crate::wait::{Goal, Limit, Reason, Step, Strategy, Turn, Wake};
 
 use budget::{Allowance, SPIN_MAX};
 use class::{CLASSES, Class};
 use contention::Contention;
-use regular::{Ends, Nap, Share, Ticks};
+use regular::{Nap, Share, Ticks};
 use target::Keeper;
 
 /// Lateness counts up to this: no margin covers a longer stall.
@@ -125,7 +125,7 @@ impl Adaptive {
     /// A waiter that has seen nothing, and sleeps with `method`.
     pub const fn new(late_weight: f64, method: Method, budget: Budget) -> Self {
         let margins = Margins::new();
-        let ends = Ends::of(method);
+        let ends = method.ends();
         let late_weight = late_weight as f32;
         Self {
             late_weight,
@@ -159,6 +159,20 @@ impl Adaptive {
         let keeper = self.keeper.as_ref();
         anew.keeper = keeper.map(|keeper| Box::new(keeper.anew(self.late_weight)));
         anew
+    }
+
+    /// A waiter that has seen nothing, and keeps this target if it is one.
+    pub(super) fn meeting(
+        late_weight: f64,
+        method: Method,
+        budget: Budget,
+        target: Target,
+    ) -> Self {
+        let mut adaptive = Self::new(late_weight, method, budget);
+        if target != Target::default() {
+            adaptive.keep(target);
+        }
+        adaptive
     }
 
     /// Keeps a target from now on: it sets the weight, and the budget if it limits

@@ -2,12 +2,11 @@
 
 use crate::estimators::grid::Grid;
 use crate::estimators::margins::Margins;
-use crate::method::Method;
+use crate::method::{Ends, Method};
 use crate::time::Nanos;
 
 use super::Adaptive;
 use super::class::{self, CLASSES};
-use super::regular::Ends;
 
 /// The knowledge of an [`Adaptive`].
 #[derive(Clone, Debug, PartialEq)]

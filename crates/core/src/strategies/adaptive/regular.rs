@@ -2,7 +2,7 @@
 //! their length on macOS. Elsewhere this costs nothing.
 
 use crate::estimators::grid::{Grid, Kind};
-use crate::method::Method;
+use crate::method::Ends;
 use crate::time::Nanos;
 
 /// xnu lets timers be late by a share of their length that is a power of two: 1/8 to 4, by the
@@ -21,35 +21,7 @@ const SHARE_FROM_NS: f32 = 200e3;
 /// vary; others follow.
 const SOUGHT: u8 = 24;
 
-/// When naps with a call may end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ends {
-    AtAnyTime,
-    /// On ticks about 0.5 ms apart.
-    OnFineTicks,
-    /// On ticks up to 15.6 ms apart, for lengths in nanoseconds or in whole
-    /// milliseconds.
-    OnTicks,
-    OnTicksInMs,
-    /// Late by a share of their length.
-    LateByAShare,
-}
-
 impl Ends {
-    pub(super) const fn of(method: Method) -> Self {
-        match method {
-            Method::WindowsSleep
-            | Method::WindowsSleepEx
-            | Method::WaitForSingleObject
-            | Method::WaitForMultipleObjects
-            | Method::WindowsMessageTimer => Self::OnTicksInMs,
-            Method::WaitableTimer => Self::OnTicks,
-            Method::HighResolutionTimer => Self::OnFineTicks,
-            Method::MachWaitUntil | Method::Kevent => Self::LateByAShare,
-            _ => Self::AtAnyTime,
-        }
-    }
-
     /// The overshoot that is believed before the first nap, beyond a share of the
     /// length. High on purpose: the first waits then spin longer, and end on time.
     pub(super) const fn believed_ns(self) -> f32 {

@@ -16,13 +16,14 @@
 //! counter lies in its page"). Not under loom, whose threads have small stacks.
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::locks::{Mcs, Tas, Ticket, Ttas};
-use super::{Computer, Line, Lock, LockTiming};
+use super::locks::{self, SpinLock, for_each_spin_lock};
+use super::{Computer, Line, Lock, LockTiming, Pool};
+use crate::Accounting;
 use crate::batches::{Batch, Memory, Policy, cut_first, cut_half, even_share};
-use crate::setting::{Dequeue, LockKind, Setting};
+use crate::lock::LockKind;
+use crate::setting::{Dequeue, Setting};
 
 /// A way to hand out pages.
 pub(crate) trait HandsOut<C: Computer> {
@@ -41,60 +42,67 @@ pub(crate) trait HandsOut<C: Computer> {
     ) -> Range<u64>;
 }
 
-/// The pages that wait to be zeroed, by what keeps the workers apart. Each kind
-/// is a type of its own, so that a worker's loop is compiled for its lock, and the lock's
-/// word is the first. Of the list of zeroed pages each take asks which lock it is: a loop
-/// for each pair of locks would be a hundred.
-#[derive(Debug)]
-pub(crate) enum Backlog<C: Computer> {
-    Tas(Under<C, Tas<C>>),
-    Ttas(Under<C, Ttas<C>>),
-    Ticket(Under<C, Ticket<C::Line>>),
-    Mcs(Under<C, Mcs<C>>),
-    Mutex(Under<C, C::Mutex>),
-    Counter(Box<Counter<C>>),
-    PackedShares(PackedShares<C>),
+macro_rules! backlogs {
+    ($($kind:ident),*) => {
+        /// The pages that wait to be zeroed, by what keeps the workers apart. Each kind
+        /// is a type of its own, so that a worker's loop is compiled for its lock, and the lock's
+        /// word is the first. Of the list of zeroed pages each take asks which lock it is: a loop
+        /// for each pair of locks would be a hundred.
+        #[derive(Debug)]
+        pub(crate) enum Backlog<C: Computer> {
+            $($kind(Under<C, locks::$kind<C>>),)*
+            Mutex(Under<C, C::Mutex>),
+            Counter(Box<Counter<C>>),
+            PackedShares(PackedShares<C>),
+        }
+
+        impl<C: Computer> Backlog<C> {
+            /// `pages` pages under a setting that has been checked.
+            pub(crate) fn new(computer: &C, setting: &Setting, pages: u64) -> Self {
+                match setting.lock {
+                    $(LockKind::$kind => {
+                        // No worker wants the lock of a share inside that of another.
+                        let lock = locks::$kind::several(computer, setting.workers);
+                        Self::$kind(Under::new(lock, computer, setting, pages))
+                    })*
+                    LockKind::Mutex => {
+                        let lock = || computer.mutex();
+                        Self::Mutex(Under::new(lock, computer, setting, pages))
+                    }
+                    LockKind::Counter if setting.batch == Batch::StealHalf => {
+                        Self::PackedShares(PackedShares::new(computer, setting, pages))
+                    }
+                    LockKind::Counter => {
+                        Self::Counter(Box::new(Counter::new(computer, setting, pages)))
+                    }
+                }
+            }
+
+            /// A worker of `pool` zeroes them.
+            pub(crate) async fn work(
+                &self,
+                pool: &Pool<C>,
+                worker: usize,
+                accounting: &mut Accounting,
+            ) {
+                match self {
+                    $(Self::$kind(under) => pool.work_under(under, worker, accounting).await,)*
+                    Self::Mutex(under) => pool.work_under(under, worker, accounting).await,
+                    Self::Counter(backlog) => pool.work_on(&**backlog, worker, accounting).await,
+                    Self::PackedShares(backlog) => pool.work_on(backlog, worker, accounting).await,
+                }
+            }
+        }
+    };
 }
+
+for_each_spin_lock!(backlogs);
 
 /// A backlog with locks of a kind.
 #[derive(Debug)]
 pub(crate) enum Under<C: Computer, L> {
     Central(Box<Central<C, L>>),
     Shares(Shares<C, L>),
-}
-
-impl<C: Computer> Backlog<C> {
-    /// `pages` pages under a setting that has been checked.
-    pub(crate) fn new(computer: &C, setting: &Setting, pages: u64) -> Self {
-        match setting.lock {
-            LockKind::Tas => {
-                let lock = || Tas::new(computer);
-                Self::Tas(Under::new(lock, computer, setting, pages))
-            }
-            LockKind::Ttas => {
-                let lock = || Ttas::new(computer, setting.workers);
-                Self::Ttas(Under::new(lock, computer, setting, pages))
-            }
-            LockKind::Ticket => {
-                let lock = || Ticket::new(computer);
-                Self::Ticket(Under::new(lock, computer, setting, pages))
-            }
-            LockKind::Mcs => {
-                // No worker wants the lock of a share inside that of another.
-                let nodes = Mcs::nodes(computer, setting.workers);
-                let lock = || Mcs::with_nodes(computer, Arc::clone(&nodes));
-                Self::Mcs(Under::new(lock, computer, setting, pages))
-            }
-            LockKind::Mutex => {
-                let lock = || computer.mutex();
-                Self::Mutex(Under::new(lock, computer, setting, pages))
-            }
-            LockKind::Counter if setting.batch == Batch::StealHalf => {
-                Self::PackedShares(PackedShares::new(computer, setting, pages))
-            }
-            LockKind::Counter => Self::Counter(Box::new(Counter::new(computer, setting, pages))),
-        }
-    }
 }
 
 impl<C: Computer, L: Lock> Under<C, L> {

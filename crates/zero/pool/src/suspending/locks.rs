@@ -9,49 +9,64 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use punctual_core::Nanos;
 
 use super::{Computer, Line, Lock};
-use crate::setting::LockKind;
+use crate::lock::LockKind;
 
-/// A lock of any kind. (`None` of [`AnyLock::new`] stands for no lock.)
-#[derive(Debug)]
-pub enum AnyLock<C: Computer> {
-    /// See [`LockKind::Tas`].
-    Tas(Tas<C>),
-    /// See [`LockKind::Ttas`].
-    Ttas(Ttas<C>),
-    /// See [`LockKind::Ticket`].
-    Ticket(Ticket<C::Line>),
-    /// See [`LockKind::Mcs`].
-    Mcs(Mcs<C>),
-    /// See [`LockKind::Mutex`].
-    Mutex(C::Mutex),
+/// Gives a macro the locks that spin, which are the types of this file and kinds of that name.
+macro_rules! for_each_spin_lock {
+    ($then:ident) => {
+        $then! { Tas, Ttas, Ticket, Mcs }
+    };
 }
+pub(super) use for_each_spin_lock;
 
-impl<C: Computer> AnyLock<C> {
-    /// A lock for so many workers; `None` for [`LockKind::Counter`].
-    pub fn new(kind: LockKind, computer: &C, workers: usize) -> Option<Self> {
-        Some(match kind {
-            LockKind::Tas => Self::Tas(Tas::new(computer)),
-            LockKind::Ttas => Self::Ttas(Ttas::new(computer, workers)),
-            LockKind::Ticket => Self::Ticket(Ticket::new(computer)),
-            LockKind::Mcs => Self::Mcs(Mcs::new(computer, workers)),
-            LockKind::Mutex => Self::Mutex(computer.mutex()),
-            LockKind::Counter => return None,
-        })
+/// A lock on cache lines of a computer.
+pub trait SpinLock<C: Computer>: Lock + Sized {
+    /// A free lock for so many workers.
+    fn new(computer: &C, workers: usize) -> Self;
+
+    /// Makes free locks for the same workers, of which no worker wants one inside another.
+    fn several(computer: &C, workers: usize) -> impl Fn() -> Self {
+        move || Self::new(computer, workers)
     }
 }
 
-impl<C: Computer> Lock for AnyLock<C> {
-    #[inline]
-    async fn section<R>(&self, worker: usize, inside: impl AsyncFnOnce() -> R) -> R {
-        match self {
-            Self::Tas(lock) => lock.section(worker, inside).await,
-            Self::Ttas(lock) => lock.section(worker, inside).await,
-            Self::Ticket(lock) => lock.section(worker, inside).await,
-            Self::Mcs(lock) => lock.section(worker, inside).await,
-            Self::Mutex(lock) => lock.section(worker, inside).await,
+macro_rules! any_lock {
+    ($($kind:ident),*) => {
+        /// A lock of any kind. (`None` of [`AnyLock::new`] stands for no lock.)
+        #[derive(Debug)]
+        pub enum AnyLock<C: Computer> {
+            $(
+                #[doc = concat!("See [`LockKind::", stringify!($kind), "`].")]
+                $kind($kind<C>),
+            )*
+            /// See [`LockKind::Mutex`].
+            Mutex(C::Mutex),
         }
-    }
+
+        impl<C: Computer> AnyLock<C> {
+            /// A lock for so many workers; `None` for [`LockKind::Counter`].
+            pub fn new(kind: LockKind, computer: &C, workers: usize) -> Option<Self> {
+                Some(match kind {
+                    $(LockKind::$kind => Self::$kind(SpinLock::new(computer, workers)),)*
+                    LockKind::Mutex => Self::Mutex(computer.mutex()),
+                    LockKind::Counter => return None,
+                })
+            }
+        }
+
+        impl<C: Computer> Lock for AnyLock<C> {
+            #[inline]
+            async fn section<R>(&self, worker: usize, inside: impl AsyncFnOnce() -> R) -> R {
+                match self {
+                    $(Self::$kind(lock) => lock.section(worker, inside).await,)*
+                    Self::Mutex(lock) => lock.section(worker, inside).await,
+                }
+            }
+        }
+    };
 }
+
+for_each_spin_lock!(any_lock);
 
 /// One word that everybody writes until it was free. Each attempt takes the
 /// line away from everybody else, from the holder too.
@@ -61,9 +76,8 @@ pub struct Tas<C: Computer> {
     computer: C,
 }
 
-impl<C: Computer> Tas<C> {
-    /// A free lock.
-    pub fn new(computer: &C) -> Self {
+impl<C: Computer> SpinLock<C> for Tas<C> {
+    fn new(computer: &C, _workers: usize) -> Self {
         Self {
             taken: computer.line([0; 4]),
             computer: computer.clone(),
@@ -101,9 +115,8 @@ pub struct Ttas<C: Computer> {
 /// socket (core-to-core-latency: 97 to 197 ns), and 32 times that.
 const UNKNOWN: [Nanos; 2] = [Nanos::new(100), Nanos::new(3_200)];
 
-impl<C: Computer> Ttas<C> {
-    /// A free lock for so many workers.
-    pub fn new(computer: &C, workers: usize) -> Self {
+impl<C: Computer> SpinLock<C> for Ttas<C> {
+    fn new(computer: &C, workers: usize) -> Self {
         let transfer = computer.transfer();
         let [shortest, longest] = match transfer.is_zero() {
             true => UNKNOWN,
@@ -119,7 +132,9 @@ impl<C: Computer> Ttas<C> {
             computer: computer.clone(),
         }
     }
+}
 
+impl<C: Computer> Ttas<C> {
     async fn contend(&self) {
         let mut away = self.shortest;
         loop {
@@ -151,23 +166,22 @@ impl<C: Computer> Lock for Ttas<C> {
 /// arrival. Both numbers are on one line, as in the kernels that had this lock;
 /// all waiters read it again at each release.
 #[derive(Debug)]
-pub struct Ticket<L>(L);
+pub struct Ticket<C: Computer>(C::Line);
 
-impl<L> Ticket<L> {
+impl<C: Computer> Ticket<C> {
     /// The word with the number that the next worker draws.
     const DRAWN: usize = 0;
     /// The word with the number whose turn it is.
     const SERVED: usize = 1;
 }
 
-impl<L: Line> Ticket<L> {
-    /// A free lock.
-    pub fn new(computer: &impl Computer<Line = L>) -> Self {
+impl<C: Computer> SpinLock<C> for Ticket<C> {
+    fn new(computer: &C, _workers: usize) -> Self {
         Self(computer.line([0; 4]))
     }
 }
 
-impl<L: Line> Lock for Ticket<L> {
+impl<C: Computer> Lock for Ticket<C> {
     #[inline]
     async fn section<R>(&self, _worker: usize, inside: impl AsyncFnOnce() -> R) -> R {
         let line = &self.0;
@@ -199,12 +213,19 @@ const NEXT: usize = 0;
 /// The word of a node that is 1 while its worker has to wait.
 const WAITS: usize = 1;
 
-impl<C: Computer> Mcs<C> {
-    /// A free lock for so many workers.
-    pub fn new(computer: &C, workers: usize) -> Self {
+impl<C: Computer> SpinLock<C> for Mcs<C> {
+    fn new(computer: &C, workers: usize) -> Self {
         Self::with_nodes(computer, Self::nodes(computer, workers))
     }
 
+    /// With the same nodes: each worker stands in one queue at a time.
+    fn several(computer: &C, workers: usize) -> impl Fn() -> Self {
+        let nodes = Self::nodes(computer, workers);
+        move || Self::with_nodes(computer, Arc::clone(&nodes))
+    }
+}
+
+impl<C: Computer> Mcs<C> {
     pub(crate) fn nodes(computer: &C, workers: usize) -> Arc<[C::Line]> {
         (0..workers).map(|_| computer.line([0; 4])).collect()
     }

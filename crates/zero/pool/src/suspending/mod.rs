@@ -167,15 +167,7 @@ impl<C: Computer> Pool<C> {
     /// `worker` is not less than the number of workers, with most settings. Where
     /// two have the same number, locks need not keep them apart.
     pub async fn work(&self, worker: usize, accounting: &mut Accounting) {
-        match &self.backlog {
-            Backlog::Tas(under) => self.work_under(under, worker, accounting).await,
-            Backlog::Ttas(under) => self.work_under(under, worker, accounting).await,
-            Backlog::Ticket(under) => self.work_under(under, worker, accounting).await,
-            Backlog::Mcs(under) => self.work_under(under, worker, accounting).await,
-            Backlog::Mutex(under) => self.work_under(under, worker, accounting).await,
-            Backlog::Counter(backlog) => self.work_on(&**backlog, worker, accounting).await,
-            Backlog::PackedShares(backlog) => self.work_on(backlog, worker, accounting).await,
-        }
+        self.backlog.work(self, worker, accounting).await;
     }
 
     async fn work_under<L: Lock>(

@@ -182,7 +182,7 @@ fn an_outcome_adds_up() {
         let parts = [split.zeroing, split.hold, split.waiting, split.other];
         assert!(parts.iter().all(|part| *part > -0.001), "{lock}: {split:?}");
         assert!((parts.iter().sum::<f64>() - 1.0).abs() < 1e-3);
-        assert_eq!(parked.is_zero(), lock != LockKind::Mutex, "{lock}");
+        assert_eq!(parked.is_zero(), !lock.blocks(), "{lock}");
     }
 }
 

@@ -9,6 +9,7 @@ use punctual_report::figures::chart::{Canvas, Drawn, Sheet};
 use punctual_report::figures::style::Look;
 use punctual_report::figures::{Figure, figure, make_names_unique};
 use punctual_report::select;
+use punctual_zero_pool::LockKind;
 
 use crate::distinct;
 use crate::report::{self, Cell, PoolGroup};
@@ -39,13 +40,12 @@ pub(super) fn all(run: &Run<ZeroRow>) -> Vec<Figure> {
     figures
 }
 
-/// The locks that have a look of their own in all figures of all runs.
-const LOCKS: [&str; 6] = ["tas", "ttas", "ticket", "mcs", "mutex", "counter"];
-
-/// The look of a lock, of which the run has these.
+/// The look of a lock, of which the run has these. The locks of this version look the same in all
+/// figures of all runs.
 fn look(locks: &[&str], lock: &str) -> Look {
-    let others = locks.iter().filter(|lock| !LOCKS.contains(lock));
-    let mut known = LOCKS.iter().chain(others);
+    let all = LockKind::ALL.map(LockKind::name);
+    let others = locks.iter().filter(|lock| !all.contains(lock));
+    let mut known = all.iter().chain(others);
     Look::nth(known.position(|known| *known == lock).unwrap_or(0))
 }
 
