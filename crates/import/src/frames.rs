@@ -27,7 +27,7 @@ fn of_mangohud(text: &str, head_at: usize) -> Result<Log, String> {
         let names = cells(line, ',');
         column(&names, &["os"]).is_some() && column(&names, &["cpu"]).is_some()
     };
-    let facts_at = lines[..head_at].iter().position(|line| is_facts(&line));
+    let facts_at = lines[..head_at].iter().position(is_facts);
     if let Some([names, values, ..]) = facts_at.map(|at| &lines[at..head_at]) {
         let (names, values) = (cells(names, ','), cells(values, ','));
         let fact = |name: &str| {
