@@ -7,9 +7,9 @@ use punctual_os::{Error, thread};
 use punctual_record::experiment::RegimeBatch;
 use punctual_record::{CAP_NS, Late, Round, median};
 
-use super::script::{Before, Due, Regime, Script};
 use super::surroundings::{Condition, Surroundings};
 use crate::host::{MakePeer, Peer, Stop};
+use crate::workload::{Before, Due, Regime, Script};
 
 /// The way a subject waits.
 #[derive(Clone, Debug)]

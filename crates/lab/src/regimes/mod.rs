@@ -14,18 +14,16 @@
 //! - **Back to normal** is a subject after the load once 8 waits in a row cost at most twice the
 //!   mean before the load.
 //!
-//! `script` has the regimes, `surroundings` the conditions, `batch` one turn of one subject.
+//! [`workload`](crate::workload) has the regimes, `surroundings` the conditions, `batch` one turn of
+//! one subject.
 //! [`punctual_record::regimes`] judges the results.
 
 mod batch;
-pub(crate) mod script;
 mod surroundings;
 
 pub use batch::Sleeper;
-pub use script::Regime;
 pub use surroundings::Condition;
 
-use std::fmt::Display;
 use std::time::Duration;
 
 use punctual_core::{Nanos, StrategySpec};
@@ -35,6 +33,7 @@ use punctual_record::regimes::{ROUNDS_MIN, Verdict, cells, is_beaten, place};
 use punctual_record::{Cost, Cpu, Experiment, Interval, Late, Measurement, Round, median};
 
 use crate::host::{MakePeer, Stop, Witness};
+use crate::workload::Regime;
 use batch::{Batch, Seen};
 
 /// The error of the library as one of the lab.
@@ -88,17 +87,6 @@ impl Subject {
             sleeper: Sleeper::Peer(make),
         }
     }
-}
-
-/// The one of `all` that is written so; `kind` and `kinds` are what they are called.
-fn named<T: Display, const N: usize>(
-    all: [T; N],
-    text: &str,
-    [kind, kinds]: [&str; 2],
-) -> Result<T, String> {
-    let names = all.each_ref().map(T::to_string).join(", ");
-    let found = all.into_iter().find(|one| one.to_string() == text);
-    found.ok_or_else(|| format!("there is no {kind} `{text}`; the {kinds} are {names}"))
 }
 
 /// The plan of a comparison.

@@ -33,8 +33,8 @@ use std::collections::BTreeMap;
 use punctual_record::Value;
 use punctual_record::sweep::{By, Row, Sweep, is_narrow, judge};
 
-use crate::regimes::Regime;
 use crate::scenario::Scenario;
+use crate::workload::Regime;
 use asks::Ask;
 
 /// A sweep that can be run.

@@ -13,10 +13,10 @@ use super::kept::{hash, written};
 use super::values::{numbers, share, text, values};
 use super::waits::subject;
 use super::{Plan, Seeds, Strategies, Unit, What, scenarios};
-use crate::regimes::Regime;
 use crate::scenario::error::{Error, Flaw};
 use crate::scenario::table::{Field, Table, parse};
 use crate::scenario::{self, Scenario};
+use crate::workload::Regime;
 
 const WHOSE: &str = "a plan";
 

@@ -15,8 +15,7 @@ use super::kept::written;
 use super::values::text;
 use super::{Plan, Strategies, Unit};
 use crate::experiments::hog;
-use crate::regimes::Regime;
-use crate::replay::Course;
+use crate::workload::{Course, Regime};
 
 /// The result of a strategy with one seed.
 struct Taken {

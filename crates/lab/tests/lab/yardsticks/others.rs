@@ -1,8 +1,7 @@
 //! The cost of `adaptive` over the cheapest of the other strategies, in virtual time.
 
 use punctual_core::{Nanos, Rate, StrategySpec};
-use punctual_lab::regimes::Regime;
-use punctual_lab::replay::Course;
+use punctual_lab::workload::{Course, Regime};
 use punctual_program::program::{Due, Op, SpawnKind, Subject};
 use punctual_program::setting::Setting;
 use punctual_program::{Machine, Program};
