@@ -18,8 +18,7 @@ use punctual_sim::Model;
 use yardsticks::loaded;
 use yardsticks::replayed::{self, Cell};
 
-#[path = "../tests/lab/yardsticks/mod.rs"]
-#[allow(dead_code, reason = "the tests look at more")]
+#[allow(dead_code, reason = "each example and the tests look at a part")]
 mod yardsticks;
 
 const STRATEGIES: [&str; 6] = [
