@@ -6,10 +6,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use punctual_core::{Nanos, Rate, StrategySpec};
-use punctual_program::machine::Section;
+use punctual_program::Program;
 use punctual_program::program::{self, Op, Subject};
-use punctual_program::{Machine, Program, Refusal};
-use punctual_sim::{Model, SimMachine};
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
@@ -247,16 +245,6 @@ impl Course {
     /// The lengths of the waits that count.
     pub fn lengths(&self) -> &[Nanos] {
         &self.lengths
-    }
-
-    /// The observations of the waits that count.
-    ///
-    /// # Errors
-    /// The model refuses the program.
-    pub fn run(model: &Model, seed: u64, program: &Program) -> Result<Section, Refusal> {
-        let mut seen = SimMachine::new(model.clone(), seed).run(program)?;
-        let section = seen.threads[0].sections.pop();
-        Ok(section.unwrap_or_else(|| unreachable!()))
     }
 }
 

@@ -1,12 +1,13 @@
 //! The cost of `adaptive` over the cheapest of the other strategies, in virtual time.
 
 use punctual_core::{Nanos, Rate, StrategySpec};
+use punctual_lab::rounds::{Seeded, at_weight};
 use punctual_lab::workload::{Course, Regime};
+use punctual_program::Program;
 use punctual_program::program::{Due, Op, SpawnKind, Subject};
 use punctual_program::setting::Setting;
-use punctual_program::{Machine, Program};
-use punctual_record::WEIGHTS;
-use punctual_sim::{Model, SimMachine};
+use punctual_record::{Cost, Interval, WEIGHTS};
+use punctual_sim::Model;
 
 /// The simple strategies.
 const OTHERS: [&str; 8] = [
@@ -64,66 +65,30 @@ impl Place {
         Ok(Self { model, before })
     }
 
-    /// Waits at a rate, or with the lengths of `mixed`, `uniform` or `log`. Cycles begin once: who
-    /// began them anew after the warm-up would begin on a tick if the last wait ended late.
-    fn program(
-        &self,
-        strategy: StrategySpec,
-        workload: &str,
-        seed: u64,
-    ) -> Result<Program, String> {
-        if let Ok(regime) = workload.parse::<Regime>() {
-            return Ok(Course::new(regime, seed, WARM_UP, JUDGED).program(strategy, &self.before));
-        }
-        let rate: Rate = workload.parse()?;
-        let waits = WAITS.max((SECONDS * rate.as_hz()) as u64);
-        let waits = Op::repeat(waits, [Op::wait(Due::NextCycle)]);
-        let mut ops = self.before.clone();
-        ops.extend([Op::Pace(rate), waits.clone(), Op::Record, waits]);
-        Ok(Program::of(Subject::Strategy(strategy), ops))
-    }
-
-    /// The CPU time of a wait and its lateness, in nanoseconds.
-    fn measure(&self, strategy: &str, workload: &str, seed: u64) -> Result<(f64, f64), String> {
-        let strategy = StrategySpec::parse(strategy, self.model.strategy_defaults())?;
-        let program = self.program(strategy, workload, seed)?;
-        let mut machine = SimMachine::new(self.model.clone(), seed);
-        let mut seen = machine.run(&program).map_err(|why| why.to_string())?;
-        let section = seen.threads[0]
-            .sections
-            .pop()
-            .ok_or("nothing was recorded")?;
-        let waits = section.samples.len() as f64;
-        let late = section
-            .samples
-            .iter()
-            .map(|s| s.outcome.late.as_ns() as f64);
-        let cpu = section.cpu.thread.ok_or("models know CPU time")?;
-        Ok((cpu.as_ns() as f64 / waits, late.sum::<f64>() / waits))
-    }
-
     /// For each weight, the median cost of `adaptive` over the median cost of the cheapest
     /// other, each over so many seeds.
     ///
     /// # Errors
     /// The workload is none.
     pub(crate) fn over_others(&self, workload: &str, seeds: u64) -> Result<Vec<Over>, String> {
-        let all = |strategy: &str, first: u64| {
-            let seeds = (first..first + seeds).map(|seed| self.measure(strategy, workload, seed));
-            seeds.collect::<Result<Vec<_>, String>>()
+        let workload = Workload::parse(workload)?;
+        let mut rounds = Seeded::new(&self.model, |strategy, seed| {
+            workload.program(strategy, seed, &self.before)
+        });
+        let defaults = self.model.strategy_defaults();
+        let mut median = |strategy: &'static str, weight: f64, first: u64| {
+            let spec = at_weight(strategy, weight, defaults)?;
+            let costs = rounds.costs((Cost::default(), weight), spec, first..first + seeds);
+            let costs = costs.map_err(|why| why.to_string())?;
+            let median = Interval::of(&costs).ok_or("there are no seeds")?.median;
+            Ok::<_, String>((median, strategy))
         };
-        let cost = |seen: &[(f64, f64)], weight: f64| {
-            let mut costs: Vec<_> = seen.iter().map(|(cpu, late)| cpu + weight * late).collect();
-            costs.sort_by(f64::total_cmp);
-            costs[costs.len() / 2]
-        };
-        let others = OTHERS.map(|other| all(other, OF_OTHERS));
-        let others = others.into_iter().collect::<Result<Vec<_>, _>>()?;
-        let over = |weight: f64| {
-            let mine = cost(&all(&format!("adaptive:weight={weight}"), 1)?, weight);
-            let others = others.iter().map(|seen| cost(seen, weight)).zip(OTHERS);
-            let (least_ns, other) =
-                (others.min_by(|a, b| a.0.total_cmp(&b.0))).ok_or("there are others")?;
+        let mut over = |weight| {
+            let (mine, _) = median("adaptive:weight={weight}", weight, 1)?;
+            let others = OTHERS.map(|other| median(other, weight, OF_OTHERS));
+            let others: Vec<_> = others.into_iter().collect::<Result<_, _>>()?;
+            let least = others.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
+            let (least_ns, other) = least.ok_or("there are others")?;
             Ok(Over {
                 weight,
                 over: mine / least_ns,
@@ -131,7 +96,37 @@ impl Place {
                 other,
             })
         };
-        WEIGHTS.into_iter().map(over).collect()
+        WEIGHTS.into_iter().map(&mut over).collect()
+    }
+}
+
+/// How the waits follow each other.
+enum Workload {
+    /// The lengths of `mixed`, `uniform` or `log`.
+    Regime(Regime),
+    /// At a rate. Cycles begin once: who began them anew after the warm-up would begin on a tick if
+    /// the last wait ended late.
+    Rate(Rate),
+}
+
+impl Workload {
+    fn parse(text: &str) -> Result<Self, String> {
+        let regime = text.parse().map(Self::Regime);
+        regime.or_else(|_| Ok(Self::Rate(text.parse()?)))
+    }
+
+    fn program(&self, strategy: StrategySpec, seed: u64, before: &[Op]) -> Program {
+        let rate = match self {
+            Self::Regime(regime) => {
+                return Course::new(*regime, seed, WARM_UP, JUDGED).program(strategy, before);
+            }
+            Self::Rate(rate) => *rate,
+        };
+        let waits = WAITS.max((SECONDS * rate.as_hz()) as u64);
+        let waits = Op::repeat(waits, [Op::wait(Due::NextCycle)]);
+        let mut ops = before.to_vec();
+        ops.extend([Op::Pace(rate), waits.clone(), Op::Record, waits]);
+        Program::of(Subject::Strategy(strategy), ops)
     }
 }
 
