@@ -29,7 +29,7 @@ use std::time::Duration;
 use punctual_core::{Nanos, StrategySpec};
 use punctual_os::Error;
 use punctual_record::experiment::{RegimeBatch, Regimes};
-use punctual_record::regimes::{ROUNDS_MIN, Verdict, cells, is_beaten, place};
+use punctual_record::regimes::{ROUNDS_MIN, Verdict, cells, is_beaten};
 use punctual_record::{Cost, Cpu, Experiment, Interval, Late, Measurement, Round, median};
 
 use crate::host::{MakePeer, Stop, Witness};
@@ -61,7 +61,7 @@ impl Subject {
     /// # Errors
     /// It cannot wait here.
     pub fn strategy(spec: StrategySpec) -> Result<Self, Error> {
-        let strategy: punctual::Strategy = spec.to_string().parse().map_err(refused)?;
+        let strategy = punctual::Strategy::of(spec);
         // Refused now rather than in the middle of it.
         punctual::Waiter::builder()
             .strategy(strategy.clone())
@@ -160,6 +160,16 @@ pub struct Sweep {
     pub condition: Condition,
 }
 
+impl Sweep {
+    /// The cell of its measurements.
+    fn cell(self) -> Experiment {
+        Experiment::Regimes(Regimes {
+            regime: self.regime.to_string(),
+            condition: self.condition.to_string(),
+        })
+    }
+}
+
 impl RegimesPlan {
     /// Three regimes in two conditions, in about three minutes.
     pub fn quick(subjects: Vec<Subject>) -> Self {
@@ -233,8 +243,9 @@ impl RegimesPlan {
     /// The subjects whose turn it is, by the earlier results. There are none if the sweep is done
     /// or its cell decided, and beaten subjects are left out.
     pub fn turns<'a>(&'a self, sweep: Sweep, results: &[Measurement]) -> Vec<&'a Subject> {
+        let cell = sweep.cell();
         let here: Vec<Measurement> = (results.iter())
-            .filter(|m| is_of(m, sweep))
+            .filter(|m| m.experiment == cell)
             .cloned()
             .collect();
         let round = sweep.round as usize;
@@ -296,29 +307,25 @@ fn quiet_share(results: &[Measurement], sweep: Sweep, subject: &Subject) -> Opti
         condition: Condition::Quiet,
         ..sweep
     };
-    let mut quiet = results.iter().filter(|m| is_of(m, quiet));
-    let rounds = &quiet.find(|m| m.subject == subject.name)?.rounds;
+    let quiet = quiet.cell();
+    let mut results = results.iter();
+    let rounds = &results
+        .find(|m| m.experiment == quiet && m.subject == subject.name)?
+        .rounds;
     let shares: Vec<f64> = rounds.iter().filter_map(|r| r.cpu_fraction).collect();
     Some(Interval::of(&shares)?.median)
 }
 
-fn is_of(m: &Measurement, sweep: Sweep) -> bool {
-    let at = (sweep.regime.to_string(), sweep.condition.to_string());
-    place(m) == Some((at.0.as_str(), at.1.as_str()))
-}
 
 fn add(results: &mut Vec<Measurement>, sweep: Sweep, subject: &Subject, seen: Seen) {
+    let cell = sweep.cell();
     let known = results
         .iter()
-        .position(|m| is_of(m, sweep) && m.subject == subject.name);
+        .position(|m| m.experiment == cell && m.subject == subject.name);
     let i = known.unwrap_or_else(|| {
-        let cell = Regimes {
-            regime: sweep.regime.to_string(),
-            condition: sweep.condition.to_string(),
-        };
         results.push(Measurement {
             late_weight: subject.weight,
-            ..Measurement::of(Experiment::Regimes(cell), subject.name.clone())
+            ..Measurement::of(cell.clone(), subject.name.clone())
         });
         results.len() - 1
     });
