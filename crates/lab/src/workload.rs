@@ -11,6 +11,8 @@ use punctual_program::program::{self, Op, Subject};
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
+use crate::experiments::Conditions;
+
 /// A way in which programs wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Regime {
@@ -233,9 +235,9 @@ impl Course {
         }
     }
 
-    /// The program of who waits so, and has `before` it what that is.
-    pub fn program(&self, spec: StrategySpec, before: &[Op]) -> Program {
-        let mut ops = before.to_vec();
+    /// The program of a strategy that waits so under these conditions.
+    pub fn program(&self, spec: StrategySpec, conditions: &Conditions) -> Program {
+        let mut ops = conditions.set_up();
         ops.extend_from_slice(&self.warm_up);
         ops.push(Op::Record);
         ops.extend_from_slice(&self.counted);

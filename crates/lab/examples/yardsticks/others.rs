@@ -1,11 +1,11 @@
 //! The cost of `adaptive` over the cheapest of the other strategies, in virtual time.
 
-use punctual_core::{Nanos, Rate, StrategySpec};
+use punctual_core::{Rate, StrategySpec};
+use punctual_lab::experiments::Conditions;
 use punctual_lab::rounds::{Seeded, at_weight};
 use punctual_lab::workload::{Course, Regime};
 use punctual_program::Program;
-use punctual_program::program::{Due, Op, SpawnKind, Subject};
-use punctual_program::setting::Setting;
+use punctual_program::program::{Due, Op, Subject};
 use punctual_record::{Cost, Interval, WEIGHTS};
 use punctual_sim::Model;
 
@@ -33,36 +33,23 @@ const JUDGED: usize = 600;
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     model: Model,
-    before: Vec<Op>,
+    conditions: Conditions,
 }
 
 impl Place {
-    /// A model, then any of `+other=1ms` and `+own=1ms` (another process, or this one, asks for
-    /// an interval) and `+minimised`.
+    /// A model, and after a `+` a request for a timer interval, as a sweep has it.
     ///
     /// # Errors
     /// The text is none of these.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let mut parts = text.split('+');
-        let model = Model::parse(parts.next().unwrap_or_default())?;
-        let before = parts.map(|part| match part.split_once('=') {
-            Some(("own", interval)) => Ok(Op::Set(Setting::request(interval.parse()?))),
-            Some(("other", interval)) => {
-                let ask = Op::Set(Setting::request(interval.parse()?));
-                let stay = Op::Until(Nanos::from_secs(1_000_000));
-                Ok(Op::spawn(SpawnKind::Process, "other", vec![ask, stay]))
-            }
-            _ if part == "minimised" => Ok(Op::Set(Setting::Window {
-                visible: false,
-                foreground: false,
-                audible: false,
-            })),
-            _ => Err(format!(
-                "`{part}` is not other=LENGTH, own=LENGTH or minimised"
-            )),
-        });
-        let before = before.collect::<Result<_, String>>()?;
-        Ok(Self { model, before })
+        let (model, ask) = text.split_once('+').unwrap_or((text, "nobody"));
+        Ok(Self {
+            model: Model::parse(model)?,
+            conditions: Conditions {
+                ask: ask.parse()?,
+                ..Conditions::default()
+            },
+        })
     }
 
     /// For each weight, the median cost of `adaptive` over the median cost of the cheapest
@@ -73,7 +60,7 @@ impl Place {
     pub(crate) fn over_others(&self, workload: &str, seeds: u64) -> Result<Vec<Over>, String> {
         let workload = Workload::parse(workload)?;
         let mut rounds = Seeded::new(&self.model, |strategy, seed| {
-            workload.program(strategy, seed, &self.before)
+            workload.program(strategy, seed, &self.conditions)
         });
         let defaults = self.model.strategy_defaults();
         let mut median = |strategy: &'static str, weight: f64, first: u64| {
@@ -115,16 +102,16 @@ impl Workload {
         regime.or_else(|_| Ok(Self::Rate(text.parse()?)))
     }
 
-    fn program(&self, strategy: StrategySpec, seed: u64, before: &[Op]) -> Program {
+    fn program(&self, strategy: StrategySpec, seed: u64, conditions: &Conditions) -> Program {
         let rate = match self {
             Self::Regime(regime) => {
-                return Course::new(*regime, seed, WARM_UP, JUDGED).program(strategy, before);
+                return Course::new(*regime, seed, WARM_UP, JUDGED).program(strategy, conditions);
             }
             Self::Rate(rate) => *rate,
         };
         let waits = WAITS.max((SECONDS * rate.as_hz()) as u64);
         let waits = Op::repeat(waits, [Op::wait(Due::NextCycle)]);
-        let mut ops = before.to_vec();
+        let mut ops = conditions.set_up();
         ops.extend([Op::Pace(rate), waits.clone(), Op::Record, waits]);
         Program::of(Subject::Strategy(strategy), ops)
     }

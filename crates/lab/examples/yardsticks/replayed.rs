@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use punctual_core::strategies::Defaults;
 use punctual_core::{Lateness, Method, Nanos};
-use punctual_lab::experiments::ladders;
+use punctual_lab::experiments::{Conditions, ladders};
 use punctual_lab::informed::Informed;
 use punctual_lab::model_facts;
 use punctual_lab::replay::{banks, recorded};
@@ -141,7 +141,9 @@ pub(crate) fn cells(model: &Model, strategies: &[String]) -> Result<Vec<Cell>, S
             _ => (300, 1_200, 4),
         };
         let course = Course::new(regime, 1, warm_up, counted);
-        let mut rounds = Seeded::new(model, |spec, _| course.program(spec, &[]));
+        let mut rounds = Seeded::new(model, |spec, _| {
+            course.program(spec, &Conditions::default())
+        });
         for (weight, informed) in WEIGHTS.into_iter().zip(&informed) {
             let informed = informed.as_ref().ok_or_else(unknown)?;
             let cost = |text: &String| {

@@ -9,7 +9,7 @@ use punctual_sim::{Model, SimMachine};
 use super::kept::written;
 use super::values::text;
 use super::{Plan, Strategies, Unit};
-use crate::experiments::hog;
+use crate::experiments::Conditions;
 use crate::rounds::{Seeded, Waits, at_weight};
 use crate::workload::{Course, Regime};
 
@@ -18,12 +18,15 @@ pub(super) fn check(of: &Strategies, unit: &Unit) -> Result<(), String> {
     let model = Model::parse(&unit.model)?;
     let machine = SimMachine::new(model.clone(), 0);
     let course = Course::new(Regime::Rate(1_000), 0, 0, 1);
-    let before = unit.ask.ops();
+    let conditions = Conditions {
+        ask: unit.ask,
+        ..Conditions::default()
+    };
     for weight in &of.weights {
         for template in &of.texts {
             let spec = at_weight(template, text(weight), model.strategy_defaults())?;
             machine
-                .check(&course.program(spec, &before))
+                .check(&course.program(spec, &conditions))
                 .map_err(|why| why.to_string())?;
         }
     }
@@ -39,9 +42,13 @@ pub(super) fn run(plan: &Plan, of: &Strategies, unit: &Unit) -> Result<Vec<Row>,
         _ => of.waits,
     };
     let hogs = unit.load as usize * model.cpus().unwrap_or(1);
-    let before = [vec![hog(None); hogs], unit.ask.ops()].concat();
+    let conditions = Conditions {
+        hogs,
+        ask: unit.ask,
+        ..Conditions::default()
+    };
     let mut rounds = Seeded::new(&model, |spec, seed| {
-        Course::new(regime, seed, warm_up, counted).program(spec, &before)
+        Course::new(regime, seed, warm_up, counted).program(spec, &conditions)
     });
     let mut rows = Vec::new();
     for weight in &of.weights {
