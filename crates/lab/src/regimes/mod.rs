@@ -316,7 +316,6 @@ fn quiet_share(results: &[Measurement], sweep: Sweep, subject: &Subject) -> Opti
     Some(Interval::of(&shares)?.median)
 }
 
-
 fn add(results: &mut Vec<Measurement>, sweep: Sweep, subject: &Subject, seen: Seen) {
     let cell = sweep.cell();
     let known = results
@@ -330,10 +329,10 @@ fn add(results: &mut Vec<Measurement>, sweep: Sweep, subject: &Subject, seen: Se
         results.len() - 1
     });
     let m = &mut results[i];
-    m.rounds.push(seen.round);
+    m.rounds.push(seen.waits.round());
     m.batches.push(seen.more);
-    m.missed += seen.missed;
-    m.late_ns = merged(&m.late_ns, &seen.late, &m.batches);
+    m.missed += seen.waits.missed;
+    m.late_ns = merged(&m.late_ns, &Late::of(&seen.waits.late_ns), &m.batches);
     m.cpu = Cpu {
         fraction: mean(&m.rounds, |round| round.cpu_fraction),
         per_wait_ns: mean(&m.rounds, |round| round.cpu_per_wait_ns),
