@@ -75,7 +75,7 @@ impl Conditions {
     /// The operations that set them up.
     pub fn set_up(&self) -> Vec<Op> {
         let hogs = std::iter::repeat_n(hog(None), self.hogs);
-        // What starts a thread comes first: that would inherit the measuring thread's CPU.
+        // New threads come first: they would inherit the measuring thread's CPU.
         let ops = hogs.chain(self.ask.ops());
         ops.chain(self.cpu.map(Op::Pin)).collect()
     }

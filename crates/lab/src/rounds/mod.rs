@@ -8,6 +8,9 @@
 //! begins with a fresh waiter, whose warm-up its program states. On a simulated computer the
 //! chances of a batch are those of its round, whatever else runs. Only where a case
 //! [keeps its state](Case::keeps_state) does its subject live as long as the rounds.
+//!
+//! [`run`] has all that on any machine, and [`turn`] one program once. On a model [`Seeded`] gives
+//! each round a computer with a seed of its own.
 
 mod seeded;
 mod waits;

@@ -67,7 +67,7 @@ impl Waits {
         })
     }
 
-    /// Those of several rounds together.
+    /// The waits of several rounds together.
     pub fn all(rounds: &[impl Borrow<Self>]) -> Self {
         let rounds = || rounds.iter().map(Borrow::borrow);
         let all = |part: fn(&Self) -> Option<Nanos>| sum(rounds().map(part));
