@@ -2,19 +2,18 @@
 //! rates and other workloads.
 //!
 //! ```sh
-//! cargo run --release -p punctual-lab --example never_dearer -- 3 'windows-11 macos,tier=0' '60 59.94 log'
+//! cargo run --release -p punctual-lab --example never_dearer -- 3 'windows-11;macos,tier=0' '60 59.94 log'
 //! ```
 //!
 //! The first argument is the number of seeds. `24..1000` stands for all whole rates, and
-//! `24..1000/13` for each thirteenth. After a model come conditions: `+other=1ms` and `+own=1ms`
-//! (another process, or this one, asks for an interval), `+minimised`.
+//! `24..1000/13` for each thirteenth. Models are separated by semicolons. After a model comes a
+//! request for a timer interval, as in a sweep: `windows-7+1ms by another`.
 
 use std::env;
 
 use yardsticks::others::{Over, Place};
 
-#[path = "../tests/lab/yardsticks/mod.rs"]
-#[allow(dead_code, reason = "the tests look at more")]
+#[allow(dead_code, reason = "each example and the tests look at a part")]
 mod yardsticks;
 
 fn main() -> Result<(), String> {
@@ -26,7 +25,7 @@ fn main() -> Result<(), String> {
         .parse()
         .map_err(|_| "the first argument is a number")?;
     let workloads: Vec<String> = workloads.split(' ').flat_map(expanded).collect();
-    for name in places.split(' ') {
+    for name in places.split(';') {
         let place = Place::parse(name)?;
         let mut all: Vec<(&str, Over)> = Vec::new();
         for workload in &workloads {

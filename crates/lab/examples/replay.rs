@@ -3,28 +3,27 @@
 //! of Linux.
 //!
 //! ```sh
-//! cargo run --release -p punctual-lab --example replay -- 'adaptive:weight={w}' fixed-margin
+//! cargo run --release -p punctual-lab --example replay -- 'adaptive:weight={weight}' fixed-margin
 //! ```
 //!
-//! `{w}` is each of the weights. Without arguments it shows some strategies. The
+//! `{weight}` is each of the weights. Without arguments it shows some strategies. The
 //! same strategies give the same table each time.
 
 use std::env;
 
-use punctual_core::StrategySpec;
 use punctual_core::strategies::Defaults;
+use punctual_lab::rounds::at_weight;
 use punctual_record::WEIGHTS;
 use punctual_sim::Model;
 use yardsticks::loaded;
 use yardsticks::replayed::{self, Cell};
 
-#[path = "../tests/lab/yardsticks/mod.rs"]
-#[allow(dead_code, reason = "the tests look at more")]
+#[allow(dead_code, reason = "each example and the tests look at a part")]
 mod yardsticks;
 
 const STRATEGIES: [&str; 6] = [
-    "adaptive:weight={w}",
-    "quantile:weight={w}",
+    "adaptive:weight={weight}",
+    "quantile:weight={weight}",
     "fixed-margin",
     "fixed-margin:margin=60us:method=clock_nanosleep+slack=1ns",
     "max-nap",
@@ -141,19 +140,16 @@ fn show_in_quotas(strategies: &[String]) -> Result<(), String> {
          seconds with more than a fifth of a CPU"
     );
     for strategy in strategies {
-        let mut before = String::new();
+        let mut before = None;
         for weight in WEIGHTS {
-            let text = strategy.replace("{w}", &weight.to_string());
-            if text == before {
+            let spec = at_weight(strategy, weight, Defaults::ELSEWHERE)?;
+            if before.replace(spec) == Some(spec) {
                 continue;
             }
-            let spec = StrategySpec::parse(&text, Defaults::ELSEWHERE)?;
-            let worlds = [
-                ("quota 5 %", loaded::in_a_quota(spec, 0.05, 1_000, 16, 1)),
-                ("quota 50 %", loaded::in_a_quota(spec, 0.5, 1_000, 16, 1)),
-            ];
-            print!("  {text:<30}");
-            for (name, seen) in worlds {
+            print!("  {:<30}", spec.to_string());
+            for (name, quota) in [("quota 5 %", 0.05), ("quota 50 %", 0.5)] {
+                let seen = loaded::in_a_quota(spec, quota, 1_000, 16, 1);
+                let seen = seen.map_err(|why| why.to_string())?;
                 print!(
                     "  {name}: {:>3.0} % {:>5.1} % {:>8.1} us {:>3.0} %",
                     seen.done * 100.0,
@@ -163,7 +159,6 @@ fn show_in_quotas(strategies: &[String]) -> Result<(), String> {
                 );
             }
             println!();
-            before = text;
         }
     }
     Ok(())

@@ -5,7 +5,8 @@
 //! `punctual_sim::SimMachine` on a simulated one.
 //!
 //! - A [`plan`] says how long and how often.
-//! - [`rounds`] compares subjects in rounds on either machine.
+//! - [`rounds`] compares subjects in rounds on either machine; a [`workload`] says how their waits
+//!   follow each other.
 //! - [`informed`] has the optimum for a recording of naps, and [`replay`] makes a model of the
 //!   recording.
 //! - A [`scenario`] is an experiment on a whole computer, read from a file.
@@ -37,6 +38,7 @@ pub mod validation;
 pub mod viewer;
 pub mod wall_clock;
 pub mod watch;
+pub mod workload;
 
 pub use facts::{evidence, host_cores, host_facts, model_facts, robustness_facts};
 pub use prediction::{predict, predict_timers};

@@ -54,6 +54,12 @@ const DEFAULTS: Defaults = if cfg!(windows) {
 pub struct Strategy(pub(crate) StrategySpec);
 
 impl Strategy {
+    /// The strategy that core describes so, for the other crates of this repository.
+    #[doc(hidden)]
+    pub const fn of(spec: StrategySpec) -> Self {
+        Self(spec)
+    }
+
     /// Sleeps and spins so that CPU time and lateness together cost least. A nanosecond of CPU
     /// time costs 1 and a nanosecond of lateness `late_weight`, from 0.01 to 10000.
     ///

@@ -131,7 +131,7 @@ impl Cost {
     }
 
     /// The cost per wait of each round, for one weight.
-    pub(crate) fn per_round(self, rounds: &[Round], weight: f64) -> Option<Vec<f64>> {
+    pub fn per_round(self, rounds: &[Round], weight: f64) -> Option<Vec<f64>> {
         rounds
             .iter()
             .map(|r| r.cost(weight, self.capped, self.nap_penalty_ns))

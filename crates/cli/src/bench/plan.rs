@@ -3,7 +3,7 @@
 use anyhow::{Result, anyhow, bail};
 use punctual_core::strategies::{Defaults, Target};
 use punctual_core::{Nanos, Rate, StrategySpec};
-use punctual_lab::experiments::{Conditions, holds, robustness};
+use punctual_lab::experiments::{Ask, Conditions, robustness};
 use punctual_lab::host::usual_cpu;
 use punctual_lab::plan::Interleaved;
 use punctual_lab::plan::article::fake;
@@ -104,7 +104,7 @@ impl BenchPlan {
         Findings {
             cpu: self.conditions.cpu,
             load_threads: Some(self.conditions.hogs),
-            hold_ns: self.conditions.hold.map(Nanos::as_ns),
+            hold_ns: self.conditions.ask.interval().map(Nanos::as_ns),
             seed: is_random.then(|| args.place.seed()),
             ..Findings::default()
         }
@@ -250,7 +250,8 @@ fn possible_target(name: &str) -> Result<()> {
 }
 
 fn conditions(args: &BenchArgs, machine: &dyn Machine) -> Result<Conditions> {
-    let hold = args.hold.filter(|interval| held(*interval, machine));
+    let ask = args.hold.map_or(Ask::Nobody, Ask::Itself);
+    let ask = possible(ask, machine);
     if args.runs_here() {
         let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         // Many threads on one CPU would say nothing of the others.
@@ -259,7 +260,7 @@ fn conditions(args: &BenchArgs, machine: &dyn Machine) -> Result<Conditions> {
             cpu: args.place.cpu.or_else(usual_cpu),
             hogs: hogs(args, cpus),
             crowd: args.crowd,
-            hold,
+            ask,
         });
     }
     let cpus = args.place.on.as_ref().and_then(Model::cpus);
@@ -275,17 +276,20 @@ fn conditions(args: &BenchArgs, machine: &dyn Machine) -> Result<Conditions> {
         cpu: args.place.cpu,
         hogs: hogs(args, cpus.unwrap_or(0)),
         crowd: args.crowd,
-        hold,
+        ask,
     })
 }
 
-/// Whether the machine has timer intervals to ask for. If not, that is said.
-fn held(interval: Nanos, machine: &dyn Machine) -> bool {
-    let asked = machine.check(&vec![holds(interval)].into());
-    if let Err(why) = &asked {
-        say!("--hold {} does nothing here: {why}", interval.exact());
+/// The request, where the machine has timer intervals to ask for. If not, that is said.
+fn possible(ask: Ask, machine: &dyn Machine) -> Ask {
+    let refused = machine.check(&ask.ops().into()).err();
+    match (refused, ask.interval()) {
+        (Some(why), Some(interval)) => {
+            say!("--hold {} does nothing here: {why}", interval.exact());
+            Ask::Nobody
+        }
+        _ => ask,
     }
-    asked.is_ok()
 }
 
 /// How many threads that compute all the time the user wants.

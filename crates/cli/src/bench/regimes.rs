@@ -8,7 +8,8 @@ use clap::Args;
 use punctual_core::strategies::Defaults;
 use punctual_core::{Nanos, StrategySpec};
 use punctual_lab::host::{Stop, Witness};
-use punctual_lab::regimes::{self, Condition, Regime, RegimesPlan, Subject};
+use punctual_lab::regimes::{self, Condition, RegimesPlan, Subject};
+use punctual_lab::workload::Regime;
 use punctual_record::{BatchLengths, Run, Warning};
 use punctual_record::{regimes::Verdict, regimes::cells};
 

@@ -19,6 +19,7 @@
 //! [`clocks`] and [`timers`] have an analysis of their own; the others are
 //! measured in [interleaved rounds](crate::rounds::run).
 
+mod asks;
 mod calls;
 pub mod clocks;
 pub mod cores;
@@ -30,12 +31,12 @@ pub mod robustness;
 pub mod timers;
 pub mod yielding;
 
+pub use asks::Ask;
 pub use calls::{Call, every_call, usual_calls};
 
 use punctual_core::{Method, Nanos};
 use punctual_program::program::{Due, Op, SpawnKind};
-use punctual_program::setting::Requester;
-use punctual_program::{Machine, Program, Setting};
+use punctual_program::{Machine, Program};
 use punctual_record::Experiment;
 use punctual_record::experiment::Crowd;
 
@@ -66,31 +67,22 @@ pub struct Conditions {
     pub hogs: usize,
     /// The threads of one process that wait, if more than one.
     pub crowd: Option<Crowd>,
-    /// The timer interval that the process asks for and holds, as games do on Windows.
-    pub hold: Option<Nanos>,
+    /// The request for a timer interval.
+    pub ask: Ask,
 }
 
 impl Conditions {
     /// The operations that set them up.
-    fn set_up(&self) -> Vec<Op> {
+    pub fn set_up(&self) -> Vec<Op> {
         let hogs = std::iter::repeat_n(hog(None), self.hogs);
-        // Hogs first: they would inherit the measuring thread's CPU.
-        let ops = hogs.chain(self.cpu.map(Op::Pin));
-        ops.chain(self.hold.map(holds)).collect()
+        // New threads come first: they would inherit the measuring thread's CPU.
+        let ops = hogs.chain(self.ask.ops());
+        ops.chain(self.cpu.map(Op::Pin)).collect()
     }
 }
 
-/// Asks for a timer interval. The request ends with its batch.
-pub fn holds(interval: Nanos) -> Op {
-    Op::Set(Setting::Request {
-        interval,
-        on_battery: None,
-        by: Requester::Process,
-    })
-}
-
 /// Starts a thread that computes all the time, on this CPU or on any.
-pub(crate) fn hog(cpu: Option<usize>) -> Op {
+fn hog(cpu: Option<usize>) -> Op {
     let work = Op::repeat(u64::MAX, [Op::Work(Nanos::from_ms(1))]);
     spawn("hog", cpu.map(Op::Pin).into_iter().chain([work]).collect())
 }

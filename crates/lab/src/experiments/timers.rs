@@ -172,7 +172,7 @@ fn measurement(case: &Case, round: u32, thread: &ThreadObservations) -> Option<M
     };
     Some(Measurement {
         samples_slept_ns: slept_ns,
-        ..rounds::measurement(case, Experiment::Timers(timers), sleeps)
+        ..rounds::measurement_of(case, Experiment::Timers(timers), sleeps)
     })
 }
 

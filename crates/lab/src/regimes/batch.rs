@@ -3,13 +3,15 @@
 use std::time::{Duration, Instant};
 
 use punctual::{Strategy, Waiter};
+use punctual_core::Nanos;
 use punctual_os::{Error, thread};
 use punctual_record::experiment::RegimeBatch;
-use punctual_record::{CAP_NS, Late, Round, median};
+use punctual_record::{CAP_NS, Cost, median};
 
-use super::script::{Before, Due, Regime, Script};
 use super::surroundings::{Condition, Surroundings};
 use crate::host::{MakePeer, Peer, Stop};
+use crate::rounds::Waits;
+use crate::workload::{Before, Due, Regime, Script};
 
 /// The way a subject waits.
 #[derive(Clone, Debug)]
@@ -41,9 +43,7 @@ pub(super) struct Batch<'a> {
 /// The result of a batch.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    pub(super) round: Round,
-    pub(super) late: Late,
-    pub(super) missed: u64,
+    pub(super) waits: Waits,
     pub(super) more: RegimeBatch,
 }
 
@@ -75,7 +75,7 @@ impl Batch<'_> {
             .unwrap_or_else(|_| Err(Error::unsupported("the thread that waited failed")))
     }
 
-    fn run_here<W: Waits>(
+    fn run_here<W: WaitUntil>(
         &self,
         make: impl Fn() -> Result<W, Error>,
         surroundings: &Surroundings,
@@ -100,45 +100,38 @@ impl Batch<'_> {
                 after.push(course.wait_for(Duration::ZERO, stop)?.cost(self.weight));
             }
         }
-        if stop.is_requested() || part.late_ns.is_empty() {
+        if stop.is_requested() || part.waits.late_ns.is_empty() {
             return Ok(None);
         }
+        let normal_share = least(normal.waits.round().cpu_fraction, self.quiet_share);
+        let trapped = looks.then(|| trapped_seconds(&part.seconds, normal_share));
         Ok(Some(Seen {
-            round: Round {
-                cpu_fraction: part.share(),
-                ..Round::of(&part.late_ns, None, part.cpu_ns)
-            },
-            late: Late::of(&part.late_ns),
-            missed: part.missed,
             more: RegimeBatch {
-                late_ns_p50: median(&part.late_ns).unwrap_or(0),
+                late_ns_p50: median(&part.waits.late_ns).unwrap_or(0),
                 reported_late_ns_p50: median(&part.reported_ns),
-                trapped_s: looks
-                    .then(|| {
-                        trapped_seconds(&part.seconds, least(normal.share(), self.quiet_share))
-                    })
-                    .flatten(),
+                trapped_s: trapped.flatten(),
                 back_after_waits: back_after(&after, normal.cost(self.weight)),
                 load_ended: looks,
             },
+            waits: part.waits,
         }))
     }
 }
 
 /// Something that waits until an instant.
-trait Waits {
+trait WaitUntil {
     /// Returns how late it says that it was.
     fn until(&mut self, deadline: Instant) -> Option<Duration>;
 }
 
-impl Waits for Waiter {
+impl WaitUntil for Waiter {
     #[inline]
     fn until(&mut self, deadline: Instant) -> Option<Duration> {
         Some(self.sleep_until(deadline).lateness())
     }
 }
 
-impl Waits for Peer {
+impl WaitUntil for Peer {
     #[inline]
     fn until(&mut self, deadline: Instant) -> Option<Duration> {
         self(deadline);
@@ -159,12 +152,9 @@ struct Course<W, M> {
 /// The counts of a part of it.
 #[derive(Clone, Debug, Default)]
 struct Stretch {
-    late_ns: Vec<i64>,
+    /// Their CPU time is without rests, as the time that passed.
+    waits: Waits,
     reported_ns: Vec<i64>,
-    missed: u64,
-    /// Without rests, as `elapsed`.
-    cpu_ns: Option<u64>,
-    elapsed: Duration,
     seconds: Vec<Second>,
 }
 
@@ -176,20 +166,14 @@ struct Second {
 }
 
 impl Stretch {
-    fn share(&self) -> Option<f64> {
-        let elapsed = self.elapsed.as_nanos() as f64;
-        (elapsed > 0.0).then_some(self.cpu_ns? as f64 / elapsed)
-    }
-
     /// The mean per wait.
     fn cost(&self, weight: f64) -> Option<f64> {
-        let round = Round::of(&self.late_ns, None, self.cpu_ns);
-        let any = !self.late_ns.is_empty();
-        any.then_some(round.cpu_per_wait_ns? + weight * round.late_mean_capped_ns)
+        let costs = Cost::CAPPED.per_round(&[self.waits.round()], weight)?;
+        costs.first().copied()
     }
 }
 
-impl<W: Waits, M: Fn() -> Result<W, Error>> Course<W, M> {
+impl<W: WaitUntil, M: Fn() -> Result<W, Error>> Course<W, M> {
     fn new(regime: Regime, seed: u64, make: M) -> Result<Self, Error> {
         Ok(Self {
             script: Script::new(regime, seed),
@@ -205,7 +189,7 @@ impl<W: Waits, M: Fn() -> Result<W, Error>> Course<W, M> {
         let mut part = Stretch::default();
         // The memory is touched first, so that no wait has to pay for it.
         let most = (length.as_micros() as usize / 20).clamp(64, 1 << 20);
-        for samples in [&mut part.late_ns, &mut part.reported_ns] {
+        for samples in [&mut part.waits.late_ns, &mut part.reported_ns] {
             samples.resize(most, 1);
             samples.clear();
         }
@@ -234,25 +218,26 @@ impl<W: Waits, M: Fn() -> Result<W, Error>> Course<W, M> {
                     self.cycle = None;
                 }
             }
-            let deadline = self.deadline(turn.due, &mut part.missed);
+            let deadline = self.deadline(turn.due, &mut part.waits.missed);
             let reported = self.waiter.until(deadline);
             let woke = Instant::now();
             // Negative if it was early.
             let late = signed(woke.saturating_duration_since(deadline))
                 - signed(deadline.saturating_duration_since(woke));
-            part.late_ns.push(late);
+            part.waits.late_ns.push(late);
             part.reported_ns.extend(reported.map(signed));
             waited += 1;
             if woke.duration_since(second.0) >= Duration::from_secs(1) {
                 let cpu = cpu_ns();
                 part.seconds.extend(one_second(&part, second, woke, cpu));
-                second = (woke, cpu, part.late_ns.len());
+                second = (woke, cpu, part.waits.late_ns.len());
             }
             let over = woke.duration_since(begun) >= length && waited.is_multiple_of(self.unit);
             if over || stop.is_requested() {
                 begun += rests;
-                part.elapsed = woke.saturating_duration_since(begun);
-                part.cpu_ns = cpu_ns().zip(cpu_before).map(|(now, before)| now - before);
+                part.waits.elapsed = woke.saturating_duration_since(begun).into();
+                let cpu = cpu_ns().zip(cpu_before);
+                part.waits.cpu = cpu.map(|(now, before)| Nanos::new(now - before));
                 return Ok(part);
             }
         }
@@ -284,7 +269,7 @@ fn one_second(
     now: Instant,
     cpu: Option<u64>,
 ) -> Option<Second> {
-    let late = &part.late_ns[first..];
+    let late = &part.waits.late_ns[first..];
     let elapsed = now.duration_since(begun).as_nanos() as f64;
     Some(Second {
         cpu_share: (cpu? - cpu_before?) as f64 / elapsed,
@@ -368,7 +353,7 @@ mod tests {
 
     /// Waits by setting its deadlines in the past, so that no time passes.
     struct Never;
-    impl Waits for Never {
+    impl WaitUntil for Never {
         fn until(&mut self, deadline: Instant) -> Option<Duration> {
             Some(Instant::now().saturating_duration_since(deadline))
         }
@@ -406,8 +391,9 @@ mod tests {
                 seed: 1,
             };
             let seen = batch.run(&stop).unwrap().unwrap();
-            assert_eq!(seen.round.n % regime.unit(), 0);
-            assert_eq!((seen.late.early, seen.late.n), (0, seen.round.n));
+            let late_ns = &seen.waits.late_ns;
+            assert_eq!(late_ns.len() as u64 % regime.unit(), 0);
+            assert!(late_ns.iter().all(|late| *late >= 0));
             assert!(seen.more.reported_late_ns_p50.is_some());
         }
         stop.request();

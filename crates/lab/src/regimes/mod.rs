@@ -14,27 +14,26 @@
 //! - **Back to normal** is a subject after the load once 8 waits in a row cost at most twice the
 //!   mean before the load.
 //!
-//! `script` has the regimes, `surroundings` the conditions, `batch` one turn of one subject.
+//! [`workload`](crate::workload) has the regimes, `surroundings` the conditions, `batch` one turn of
+//! one subject.
 //! [`punctual_record::regimes`] judges the results.
 
 mod batch;
-pub(crate) mod script;
 mod surroundings;
 
 pub use batch::Sleeper;
-pub use script::Regime;
 pub use surroundings::Condition;
 
-use std::fmt::Display;
 use std::time::Duration;
 
 use punctual_core::{Nanos, StrategySpec};
 use punctual_os::Error;
 use punctual_record::experiment::{RegimeBatch, Regimes};
-use punctual_record::regimes::{ROUNDS_MIN, Verdict, cells, is_beaten, place};
+use punctual_record::regimes::{ROUNDS_MIN, Verdict, cells, is_beaten};
 use punctual_record::{Cost, Cpu, Experiment, Interval, Late, Measurement, Round, median};
 
 use crate::host::{MakePeer, Stop, Witness};
+use crate::workload::Regime;
 use batch::{Batch, Seen};
 
 /// The error of the library as one of the lab.
@@ -62,7 +61,7 @@ impl Subject {
     /// # Errors
     /// It cannot wait here.
     pub fn strategy(spec: StrategySpec) -> Result<Self, Error> {
-        let strategy: punctual::Strategy = spec.to_string().parse().map_err(refused)?;
+        let strategy = punctual::Strategy::of(spec);
         // Refused now rather than in the middle of it.
         punctual::Waiter::builder()
             .strategy(strategy.clone())
@@ -88,17 +87,6 @@ impl Subject {
             sleeper: Sleeper::Peer(make),
         }
     }
-}
-
-/// The one of `all` that is written so; `kind` and `kinds` are what they are called.
-fn named<T: Display, const N: usize>(
-    all: [T; N],
-    text: &str,
-    [kind, kinds]: [&str; 2],
-) -> Result<T, String> {
-    let names = all.each_ref().map(T::to_string).join(", ");
-    let found = all.into_iter().find(|one| one.to_string() == text);
-    found.ok_or_else(|| format!("there is no {kind} `{text}`; the {kinds} are {names}"))
 }
 
 /// The plan of a comparison.
@@ -170,6 +158,16 @@ pub struct Sweep {
     pub regime: Regime,
     /// The condition.
     pub condition: Condition,
+}
+
+impl Sweep {
+    /// The cell of its measurements.
+    fn cell(self) -> Experiment {
+        Experiment::Regimes(Regimes {
+            regime: self.regime.to_string(),
+            condition: self.condition.to_string(),
+        })
+    }
 }
 
 impl RegimesPlan {
@@ -245,8 +243,9 @@ impl RegimesPlan {
     /// The subjects whose turn it is, by the earlier results. There are none if the sweep is done
     /// or its cell decided, and beaten subjects are left out.
     pub fn turns<'a>(&'a self, sweep: Sweep, results: &[Measurement]) -> Vec<&'a Subject> {
+        let cell = sweep.cell();
         let here: Vec<Measurement> = (results.iter())
-            .filter(|m| is_of(m, sweep))
+            .filter(|m| m.experiment == cell)
             .cloned()
             .collect();
         let round = sweep.round as usize;
@@ -308,37 +307,32 @@ fn quiet_share(results: &[Measurement], sweep: Sweep, subject: &Subject) -> Opti
         condition: Condition::Quiet,
         ..sweep
     };
-    let mut quiet = results.iter().filter(|m| is_of(m, quiet));
-    let rounds = &quiet.find(|m| m.subject == subject.name)?.rounds;
+    let quiet = quiet.cell();
+    let mut results = results.iter();
+    let rounds = &results
+        .find(|m| m.experiment == quiet && m.subject == subject.name)?
+        .rounds;
     let shares: Vec<f64> = rounds.iter().filter_map(|r| r.cpu_fraction).collect();
     Some(Interval::of(&shares)?.median)
 }
 
-fn is_of(m: &Measurement, sweep: Sweep) -> bool {
-    let at = (sweep.regime.to_string(), sweep.condition.to_string());
-    place(m) == Some((at.0.as_str(), at.1.as_str()))
-}
-
 fn add(results: &mut Vec<Measurement>, sweep: Sweep, subject: &Subject, seen: Seen) {
+    let cell = sweep.cell();
     let known = results
         .iter()
-        .position(|m| is_of(m, sweep) && m.subject == subject.name);
+        .position(|m| m.experiment == cell && m.subject == subject.name);
     let i = known.unwrap_or_else(|| {
-        let cell = Regimes {
-            regime: sweep.regime.to_string(),
-            condition: sweep.condition.to_string(),
-        };
         results.push(Measurement {
             late_weight: subject.weight,
-            ..Measurement::of(Experiment::Regimes(cell), subject.name.clone())
+            ..Measurement::of(cell.clone(), subject.name.clone())
         });
         results.len() - 1
     });
     let m = &mut results[i];
-    m.rounds.push(seen.round);
+    m.rounds.push(seen.waits.round());
     m.batches.push(seen.more);
-    m.missed += seen.missed;
-    m.late_ns = merged(&m.late_ns, &seen.late, &m.batches);
+    m.missed += seen.waits.missed;
+    m.late_ns = merged(&m.late_ns, &Late::of(&seen.waits.late_ns), &m.batches);
     m.cpu = Cpu {
         fraction: mean(&m.rounds, |round| round.cpu_fraction),
         per_wait_ns: mean(&m.rounds, |round| round.cpu_per_wait_ns),

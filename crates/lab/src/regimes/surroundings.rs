@@ -15,6 +15,7 @@ use punctual_os::thread::set_nice;
 use punctual_record::CpuQuota;
 
 use super::batch::Sleeper;
+use crate::workload::named;
 
 /// In which surroundings a subject waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +89,7 @@ impl FromStr for Condition {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        super::named(Self::ALL, text, ["condition", "conditions"])
+        named(Self::ALL, text, ["condition", "conditions"])
     }
 }
 

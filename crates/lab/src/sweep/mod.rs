@@ -10,13 +10,11 @@
 //! | file | what it does |
 //! |---|---|
 //! | `read`, `values` | TOML to a plan; lists and ranges to values |
-//! | `asks` | requests for a timer interval |
 //! | `waits`, `scenarios` | a unit to its rows |
 //! | `kept` | which rows belong to a unit, and a unit to a shard; rows to what is missing, and to what cells say |
 //!
 //! The verdict on the rows is in [`punctual_record::sweep`].
 
-mod asks;
 mod kept;
 mod read;
 mod scenarios;
@@ -33,9 +31,9 @@ use std::collections::BTreeMap;
 use punctual_record::Value;
 use punctual_record::sweep::{By, Row, Sweep, is_narrow, judge};
 
-use crate::regimes::Regime;
+use crate::experiments::Ask;
 use crate::scenario::Scenario;
-use asks::Ask;
+use crate::workload::Regime;
 
 /// A sweep that can be run.
 #[derive(Clone, Debug)]

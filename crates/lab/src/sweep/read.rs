@@ -8,15 +8,15 @@ use punctual_record::sweep::{Axis, By, Sweep};
 use punctual_sim::Model;
 use punctual_sim::model::{Parameter, Value as Set};
 
-use super::asks::Ask;
 use super::kept::{hash, written};
 use super::values::{numbers, share, text, values};
 use super::waits::subject;
 use super::{Plan, Seeds, Strategies, Unit, What, scenarios};
-use crate::regimes::Regime;
+use crate::experiments::Ask;
 use crate::scenario::error::{Error, Flaw};
 use crate::scenario::table::{Field, Table, parse};
 use crate::scenario::{self, Scenario};
+use crate::workload::Regime;
 
 const WHOSE: &str = "a plan";
 

@@ -1,12 +1,7 @@
 //! A unit of strategies to its rows.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-use std::rc::Rc;
-
 use punctual_core::{Nanos, StrategySpec};
 use punctual_program::Machine as _;
-use punctual_program::program::Op;
 use punctual_record::sweep::Row;
 use punctual_record::{Cost, Interval, Late, Round, Value};
 use punctual_sim::{Model, SimMachine};
@@ -14,43 +9,24 @@ use punctual_sim::{Model, SimMachine};
 use super::kept::written;
 use super::values::text;
 use super::{Plan, Strategies, Unit};
-use crate::experiments::hog;
-use crate::regimes::Regime;
-use crate::replay::Course;
-
-/// The result of a strategy with one seed.
-struct Taken {
-    round: Round,
-    late_ns: Vec<i64>,
-    naps: u64,
-    missed: u64,
-    cpu_ns: u64,
-}
-
-/// The strategies of a weight.
-fn specs(
-    of: &Strategies,
-    weight: &Value,
-    model: &Model,
-) -> Result<Vec<(String, StrategySpec)>, String> {
-    let spec = |template: &String| {
-        let text = template.replace("{weight}", &text(weight));
-        let spec = StrategySpec::parse(&text, model.strategy_defaults())?;
-        Ok((text, spec))
-    };
-    of.texts.iter().map(spec).collect()
-}
+use crate::experiments::Conditions;
+use crate::rounds::{Seeded, Waits, at_weight};
+use crate::workload::{Course, Regime};
 
 /// Whether the model can run them.
 pub(super) fn check(of: &Strategies, unit: &Unit) -> Result<(), String> {
     let model = Model::parse(&unit.model)?;
     let machine = SimMachine::new(model.clone(), 0);
     let course = Course::new(Regime::Rate(1_000), 0, 0, 1);
-    let before = unit.ask.ops();
+    let conditions = Conditions {
+        ask: unit.ask,
+        ..Conditions::default()
+    };
     for weight in &of.weights {
-        for (_, spec) in specs(of, weight, &model)? {
+        for template in &of.texts {
+            let spec = at_weight(template, text(weight), model.strategy_defaults())?;
             machine
-                .check(&course.program(spec, &before))
+                .check(&course.program(spec, &conditions))
                 .map_err(|why| why.to_string())?;
         }
     }
@@ -58,28 +34,39 @@ pub(super) fn check(of: &Strategies, unit: &Unit) -> Result<(), String> {
 }
 
 pub(super) fn run(plan: &Plan, of: &Strategies, unit: &Unit) -> Result<Vec<Row>, String> {
-    let world = World::of(of, unit)?;
-    // A strategy without a weight is the same at each.
-    let mut known: BTreeMap<(String, u64), Rc<Taken>> = BTreeMap::new();
+    let model = Model::parse(&unit.model)?;
+    let regime = unit.waits.ok_or("its way of waiting is missing")?;
+    let (warm_up, counted) = match regime {
+        // Of a waiter that has just been made.
+        Regime::Cold => (0, 40),
+        _ => of.waits,
+    };
+    let hogs = unit.load as usize * model.cpus().unwrap_or(1);
+    let conditions = Conditions {
+        hogs,
+        ask: unit.ask,
+        ..Conditions::default()
+    };
+    let mut rounds = Seeded::new(&model, |spec, seed| {
+        Course::new(regime, seed, warm_up, counted).program(spec, &conditions)
+    });
     let mut rows = Vec::new();
     for weight in &of.weights {
-        let specs = specs(of, weight, &world.model)?;
-        let mut taken: Vec<Vec<Rc<Taken>>> = vec![vec![]; specs.len()];
+        let spec = |template: &String| at_weight(template, text(weight), model.strategy_defaults());
+        let specs: Vec<StrategySpec> = of.texts.iter().map(spec).collect::<Result<_, _>>()?;
+        let mut waited: Vec<Vec<Waits>> = vec![vec![]; specs.len()];
         for seed in plan.seeds.first.. {
-            for ((text, spec), taken) in specs.iter().zip(&mut taken) {
-                let found = match known.entry((text.clone(), seed)) {
-                    Entry::Occupied(found) => found.into_mut(),
-                    Entry::Vacant(new) => new.insert(Rc::new(world.take(*spec, seed)?)),
-                };
-                taken.push(found.clone());
+            for (spec, waited) in specs.iter().zip(&mut waited) {
+                let turn = rounds.turn(*spec, seed).map_err(|why| why.to_string())?;
+                waited.extend_from_slice(&turn);
             }
-            let count = taken[0].len() as u64;
+            let count = seed - plan.seeds.first + 1;
             if count < plan.seeds.least {
                 continue;
             }
-            let pairs = of.texts.iter().zip(&taken);
+            let pairs = of.texts.iter().zip(&waited);
             let all: Vec<Row> = pairs
-                .map(|(text, taken)| row(unit, text, weight, taken))
+                .map(|(template, waited)| row(unit, template, weight, waited))
                 .collect();
             if plan.seeds.are_enough(count, plan.by(), &all) {
                 rows.extend(all);
@@ -90,59 +77,14 @@ pub(super) fn run(plan: &Plan, of: &Strategies, unit: &Unit) -> Result<Vec<Row>,
     Ok(rows)
 }
 
-/// Where strategies wait.
-struct World {
-    model: Model,
-    regime: Regime,
-    waits: (usize, usize),
-    /// Threads that compute beside them, and a request for a timer interval.
-    before: Vec<Op>,
-}
-
-impl World {
-    fn of(of: &Strategies, unit: &Unit) -> Result<Self, String> {
-        let model = Model::parse(&unit.model)?;
-        let hogs = unit.load as usize * model.cpus().unwrap_or(1);
-        Ok(Self {
-            before: [vec![hog(None); hogs], unit.ask.ops()].concat(),
-            regime: unit.waits.ok_or("its way of waiting is missing")?,
-            // Of a waiter that has just been made.
-            waits: match unit.waits {
-                Some(Regime::Cold) => (0, 40),
-                _ => of.waits,
-            },
-            model,
-        })
-    }
-
-    fn take(&self, spec: StrategySpec, seed: u64) -> Result<Taken, String> {
-        let (warm_up, counted) = self.waits;
-        let course = Course::new(self.regime, seed, warm_up, counted);
-        let program = course.program(spec, &self.before);
-        let section = Course::run(&self.model, seed, &program).map_err(|why| why.to_string())?;
-        let samples = &section.samples;
-        let late_ns: Vec<i64> = samples.iter().map(|it| it.outcome.late.as_ns()).collect();
-        let naps = samples.iter().map(|it| u64::from(it.outcome.naps)).sum();
-        let cpu_ns = section.cpu.thread.map_or(0, Nanos::as_ns);
-        Ok(Taken {
-            round: Round::of(&late_ns, Some(naps), Some(cpu_ns)),
-            missed: samples.iter().map(|it| it.missed).sum(),
-            late_ns,
-            naps,
-            cpu_ns,
-        })
-    }
-}
-
-fn row(unit: &Unit, text: &str, weight: &Value, taken: &[Rc<Taken>]) -> Row {
+fn row(unit: &Unit, template: &str, weight: &Value, rounds: &[Waits]) -> Row {
     let weighs = weight.as_f64().unwrap_or(0.0);
-    let costs = taken.iter().map(|it| Cost::CAPPED.at(weighs, &[it.round]));
-    let by_seed: Vec<f64> = costs.map(|it| it.map_or(0.0, |cost| cost.median)).collect();
+    let each: Vec<Round> = rounds.iter().map(Waits::round).collect();
+    let by_seed = Cost::CAPPED.per_round(&each, weighs).unwrap_or_default();
     let cost = Interval::of(&by_seed).unwrap_or_default();
-    let late_ns: Vec<i64> = taken.iter().flat_map(|it| it.late_ns.clone()).collect();
-    let late = Late::of(&late_ns);
+    let all = Waits::all(rounds);
+    let late = Late::of(&all.late_ns);
     let per_wait = |sum: u64| Value::from(sum as f64 / late.n.max(1) as f64);
-    let sum = |part: fn(&Taken) -> u64| taken.iter().map(|it| part(it)).sum::<u64>();
     let mut columns = unit.columns.clone();
     columns.extend(
         [
@@ -151,9 +93,9 @@ fn row(unit: &Unit, text: &str, weight: &Value, taken: &[Rc<Taken>]) -> Row {
             ("cost_ns", cost.median.into()),
             ("cost_ns_low", cost.low.into()),
             ("cost_ns_high", cost.high.into()),
-            ("cpu_ns", per_wait(sum(|it| it.cpu_ns))),
-            ("naps", per_wait(sum(|it| it.naps))),
-            ("missed", per_wait(sum(|it| it.missed))),
+            ("cpu_ns", per_wait(all.cpu.map_or(0, Nanos::as_ns))),
+            ("naps", per_wait(all.naps.unwrap_or(0))),
+            ("missed", per_wait(all.missed)),
             ("late_ns_mean", late.mean.into()),
             ("late_ns_p50", late.p50.into()),
             ("late_ns_p99", late.p99.into()),
@@ -165,8 +107,8 @@ fn row(unit: &Unit, text: &str, weight: &Value, taken: &[Rc<Taken>]) -> Row {
         key: written(unit.key),
         rows: 0,
         simulated_on: unit.model.clone(),
-        subject: subject(text),
-        seeds: taken.len() as u64,
+        subject: subject(template),
+        seeds: rounds.len() as u64,
         by_seed,
         columns,
     }

@@ -4,12 +4,13 @@ use std::fmt::Write;
 
 use punctual_core::strategies::{Adaptive, AnyStrategy, Budget, Defaults, Profile};
 use punctual_core::{Rate, StrategySpec};
+use punctual_lab::rounds::Seeded;
 use punctual_program::program::{Due, Op, Subject};
 use punctual_program::{Machine, Program};
+use punctual_record::{Cost, WEIGHTS};
 use punctual_sim::{Model, SimMachine};
 
 const RATES: [u64; 5] = [60, 144, 240, 1_000, 5_000];
-const WEIGHTS: [f64; 3] = [1.0, 10.0, 100.0];
 /// Every strategy meets its OS before it counts, for so many waits and for this long. On a grid of
 /// 15.6 ms less would show little.
 const WARM_UP: u64 = 2_000;
@@ -18,39 +19,12 @@ const WAITS: u64 = 500;
 /// Costs within this factor are tied.
 const TIED: f64 = 1.01;
 
-/// The mean cost of a wait, in nanoseconds.
-#[derive(Clone, Copy)]
-struct Seen {
-    cpu: f64,
-    late: f64,
-}
-
-impl Seen {
-    /// Not capped: nothing here can stall a waiter, so all lateness is the strategy's.
-    fn cost(self, weight: f64) -> f64 {
-        self.cpu + weight * self.late
-    }
-}
-
 /// Waits at a rate: some to warm up, and then those of the second section.
 fn loop_at(rate: Rate, spec: StrategySpec, warm_up: u64) -> Program {
     let waits = |times| Op::repeat(times, [Op::wait(Due::NextCycle)]);
     let mut ops = vec![Op::Pace(rate), waits(warm_up), Op::Record];
     ops.extend([Op::Pace(rate), waits(WAITS)]);
     Program::of(Subject::Strategy(spec), ops)
-}
-
-fn measure(model: &Model, spec: StrategySpec, hz: u64) -> Seen {
-    let rate = Rate::from_hz(hz).unwrap();
-    let program = loop_at(rate, spec, WARM_UP.max(WARM_UP_SECS * hz));
-    let seen = SimMachine::new(model.clone(), 1).run(&program).unwrap();
-    let section = &seen.threads[0].sections[1];
-    let waits = section.samples.len() as f64;
-    let late: i64 = section.samples.iter().map(|s| s.outcome.late.as_ns()).sum();
-    Seen {
-        cpu: section.cpu.thread.unwrap().as_ns() as f64 / waits,
-        late: late as f64 / waits,
-    }
 }
 
 /// A line for each rate and weight, and in how many of them `adaptive` costs
@@ -61,17 +35,19 @@ fn compare(model: &Model) -> (usize, String) {
     // Offering the CPU while spinning costs as much as spinning where no thread wants it, and
     // takes long to simulate.
     let is_adaptive = |spec: &StrategySpec| matches!(spec, StrategySpec::Adaptive { .. });
+    let others = StrategySpec::ALL.into_iter();
+    let others = others.filter(|spec| !is_adaptive(spec) && *spec != StrategySpec::YieldSpin);
     for hz in RATES {
-        let others: Vec<_> = StrategySpec::ALL
-            .into_iter()
-            .filter(|spec| !is_adaptive(spec) && *spec != StrategySpec::YieldSpin)
-            .map(|spec| (spec.name(), measure(model, spec, hz)))
-            .collect();
+        let rate = Rate::from_hz(hz).unwrap();
+        let warm_up = WARM_UP.max(WARM_UP_SECS * hz);
+        let mut rounds = Seeded::new(model, |spec, _| loop_at(rate, spec, warm_up));
         for weight in WEIGHTS {
-            let mine = measure(model, StrategySpec::adaptive(weight), hz).cost(weight);
+            // Not capped: nothing here can stall a waiter, so all lateness is the strategy's.
+            let mut cost = |spec| rounds.costs((Cost::default(), weight), spec, 1..2).unwrap()[0];
+            let mine = cost(StrategySpec::adaptive(weight));
             let (name, other) = others
-                .iter()
-                .map(|(name, seen)| (name, seen.cost(weight)))
+                .clone()
+                .map(|spec| (spec.name(), cost(spec)))
                 .min_by(|a, b| a.1.total_cmp(&b.1))
                 .unwrap();
             let is_lowest = mine <= other * TIED;

@@ -11,7 +11,8 @@ mod rounds;
 mod scenarios;
 mod targets;
 mod validation;
-#[allow(dead_code, reason = "the example shows more than the tests look at")]
+#[path = "../../examples/yardsticks/mod.rs"]
+#[allow(dead_code, reason = "the examples show more than the tests look at")]
 mod yardsticks;
 
 use std::fs;

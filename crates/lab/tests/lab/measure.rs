@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use punctual_core::{Method, Nanos, Outcome};
 use punctual_lab::experiments::cores::Core;
 use punctual_lab::experiments::{
-    Call, Conditions, Effort, ROUNDS, clocks, cores, every_call, ladders, load, timers,
+    Ask, Call, Conditions, Effort, ROUNDS, clocks, cores, every_call, ladders, load, timers,
     usual_calls, yielding,
 };
 use punctual_lab::rounds::{self, Results};
@@ -28,7 +28,7 @@ const FREE: Conditions = Conditions {
     cpu: None,
     hogs: 0,
     crowd: None,
-    hold: None,
+    ask: Ask::Nobody,
 };
 
 fn on(name: &str) -> (SimMachine, MachineFacts) {

@@ -22,7 +22,7 @@ const HOG_MEAN: f64 = 0.94;
 const HOG_WORST: f64 = 1.2;
 
 fn assert_near(models: Vec<Model>, [mean_max, worst_max]: [f64; 2]) {
-    let adaptive = ["adaptive:weight={w}".to_owned()];
+    let adaptive = ["adaptive:weight={weight}".to_owned()];
     let cells = |model: &Model| replayed::cells(model, &adaptive).unwrap();
     let cells: Vec<_> = models.iter().flat_map(cells).collect();
     let warm = cells.iter().filter(|cell| !cell.is_cold);
@@ -45,7 +45,7 @@ fn it_comes_near_to_the_informed_waiter_on_models() {
 /// Against ways that learn nothing, the best of which is chosen cell by cell.
 #[test]
 fn beside_a_hog_it_is_not_trapped_and_costs_little_more_than_the_best_constant_way() {
-    let cells = loaded::over_constant("adaptive:weight={w}").unwrap();
+    let cells = loaded::over_constant("adaptive:weight={weight}").unwrap();
     for cell in &cells {
         assert!(cell.trapped == 0.0 && cell.over < HOG_WORST, "{cell:?}");
     }
@@ -64,7 +64,7 @@ fn spinning_has_a_price_beside_a_hog_and_in_a_quota() {
     assert_eq!(margin.trapped, 0.0, "{margin:?}");
     assert_eq!(quantile.trapped, 1.0, "{quantile:?}");
 
-    let within = |text: &str| loaded::in_a_quota(spec(text), 0.05, 1_000, 16, 1);
+    let within = |text: &str| loaded::in_a_quota(spec(text), 0.05, 1_000, 16, 1).unwrap();
     let (system, spin) = (within("system"), within("spin"));
     assert!(system.done > 0.95, "{system:?}");
     assert!(spin.done < 0.1, "{spin:?}");
@@ -98,7 +98,7 @@ fn no_strategy_waits_for_less_than_the_informed_waiter() {
         "max-nap",
     ];
     let mut strategies = strategies.map(str::to_owned).to_vec();
-    strategies.push("adaptive:weight={w}".to_owned());
+    strategies.push("adaptive:weight={weight}".to_owned());
     for model in replayed::made_up() {
         let cells = replayed::cells(&model, &strategies).unwrap();
         for (i, strategy) in strategies.iter().enumerate() {

@@ -1,12 +1,17 @@
-//! The waits that each regime asks for.
+//! How the waits of a program follow each other: on this computer as a [`Script`], on any machine
+//! as the program of a [`Course`].
 
-use std::fmt;
+use std::fmt::{self, Display};
 use std::str::FromStr;
 use std::time::Duration;
 
-use punctual_core::Nanos;
+use punctual_core::{Nanos, Rate, StrategySpec};
+use punctual_program::Program;
+use punctual_program::program::{self, Op, Subject};
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
+
+use crate::experiments::Conditions;
 
 /// A way in which programs wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +51,7 @@ impl Regime {
     ];
 
     /// The number of waits that belong together; a batch ends with the last of them.
-    pub(super) fn unit(self) -> u64 {
+    pub(crate) fn unit(self) -> u64 {
         match self {
             Self::Cold | Self::Burst => UNIT,
             Self::Switch => 2 * UNIT,
@@ -56,12 +61,12 @@ impl Regime {
 
     /// Whether one waiter goes on without a rest, so that it can be warm before the
     /// batch, and trapped in it.
-    pub(super) fn is_steady(self) -> bool {
+    pub(crate) fn is_steady(self) -> bool {
         !matches!(self, Self::Cold | Self::Burst)
     }
 
     /// The duration of a batch in which about this time is measured.
-    pub(super) fn takes(self, about: Duration) -> Duration {
+    pub(crate) fn takes(self, about: Duration) -> Duration {
         let unit = match self {
             Self::Cold => UNIT as u32 * COLD,
             Self::Burst => REST + UNIT as u32 * MS,
@@ -93,7 +98,7 @@ impl FromStr for Regime {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        super::named(Self::ALL, text, ["regime", "regimes"])
+        named(Self::ALL, text, ["regime", "regimes"])
     }
 }
 
@@ -190,6 +195,73 @@ impl Script {
 
 fn due_after(us: f64) -> Due {
     Due::After(Duration::from_nanos((us * 1e3) as u64))
+}
+
+/// The one of `all` that is written so; `kind` and `kinds` are what they are called.
+pub(crate) fn named<T: Display, const N: usize>(
+    all: [T; N],
+    text: &str,
+    [kind, kinds]: [&str; 2],
+) -> Result<T, String> {
+    let names = all.each_ref().map(T::to_string).join(", ");
+    let found = all.into_iter().find(|one| one.to_string() == text);
+    found.ok_or_else(|| format!("there is no {kind} `{text}`; the {kinds} are {names}"))
+}
+
+/// Waits of a regime as a program.
+#[derive(Clone, Debug)]
+pub struct Course {
+    /// Waits before those that count.
+    warm_up: Vec<Op>,
+    /// The waits that count.
+    counted: Vec<Op>,
+    /// The lengths of these.
+    lengths: Vec<Nanos>,
+}
+
+impl Course {
+    /// A number of waits that do not count, and a number that do; `seed` is that of their lengths.
+    pub fn new(regime: Regime, seed: u64, warm_up: usize, counted: usize) -> Self {
+        let mut script = Script::new(regime, seed);
+        let mut dues = |count| -> Vec<_> { (0..count).map(|_| script.next().due).collect() };
+        let (warm_up, counted) = (dues(warm_up), dues(counted));
+        let length = |due: &Due| match due {
+            Due::Cycle(length) | Due::After(length) => Nanos::from(*length),
+        };
+        Self {
+            warm_up: ops(&warm_up),
+            lengths: counted.iter().map(length).collect(),
+            counted: ops(&counted),
+        }
+    }
+
+    /// The program of a strategy that waits so under these conditions.
+    pub fn program(&self, spec: StrategySpec, conditions: &Conditions) -> Program {
+        let mut ops = conditions.set_up();
+        ops.extend_from_slice(&self.warm_up);
+        ops.push(Op::Record);
+        ops.extend_from_slice(&self.counted);
+        Program::of(Subject::Strategy(spec), ops)
+    }
+
+    /// The lengths of the waits that count.
+    pub fn lengths(&self) -> &[Nanos] {
+        &self.lengths
+    }
+}
+
+/// The operations that wait like this, those of one period in a loop.
+fn ops(dues: &[Due]) -> Vec<Op> {
+    let alike = |part: &[Due]| match part[0] {
+        Due::After(length) => {
+            vec![Op::wait(program::Due::After(length.into())); part.len()]
+        }
+        Due::Cycle(period) => vec![
+            Op::Pace(Rate::from_period(period.into()).unwrap_or_else(|why| unreachable!("{why}"))),
+            Op::repeat(part.len() as u64, [Op::wait(program::Due::NextCycle)]),
+        ],
+    };
+    dues.chunk_by(|a, b| a == b).flat_map(alike).collect()
 }
 
 #[cfg(test)]

@@ -1,17 +1,17 @@
-//! Requests for a timer interval while strategies wait.
+//! Requests for a timer interval during a measurement.
 
 use std::str::FromStr;
 
 use punctual_core::{Method, Nanos};
 use punctual_program::program::{Op, SpawnKind};
+use punctual_program::setting::Requester;
 use punctual_program::{Program, Setting};
 
-use crate::experiments::holds;
-
 /// A request for a timer interval, and whose it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Ask {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ask {
     /// There is none.
+    #[default]
     Nobody,
     /// The process that waits.
     Itself(Nanos),
@@ -22,8 +22,18 @@ pub(super) enum Ask {
 }
 
 impl Ask {
-    /// The operations before the waits.
-    pub(super) fn ops(self) -> Vec<Op> {
+    /// The interval that is asked for.
+    pub fn interval(self) -> Option<Nanos> {
+        match self {
+            Self::Nobody => None,
+            Self::Itself(interval) | Self::Another(interval) | Self::Minimised(interval) => {
+                Some(interval)
+            }
+        }
+    }
+
+    /// The operations before the waits. A request ends with its batch.
+    pub fn ops(self) -> Vec<Op> {
         const UNSEEN: Setting = Setting::Window {
             visible: false,
             foreground: false,
@@ -40,6 +50,14 @@ impl Ask {
             }
         }
     }
+}
+
+fn holds(interval: Nanos) -> Op {
+    Op::Set(Setting::Request {
+        interval,
+        on_battery: None,
+        by: Requester::Process,
+    })
 }
 
 /// As a plan has it: `nobody`, `1ms by itself`, `2ms by another`, `1ms minimised`.

@@ -6,15 +6,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use punctual_core::strategies::Defaults;
-use punctual_core::{Lateness, Method, Nanos, StrategySpec};
-use punctual_lab::experiments::ladders;
+use punctual_core::{Lateness, Method, Nanos};
+use punctual_lab::experiments::{Conditions, ladders};
 use punctual_lab::informed::Informed;
 use punctual_lab::model_facts;
-use punctual_lab::regimes::Regime;
-use punctual_lab::replay::{Course, banks, recorded};
+use punctual_lab::replay::{banks, recorded};
+use punctual_lab::rounds::{Seeded, at_weight};
+use punctual_lab::workload::{Course, Regime};
+use punctual_program::Machine;
 use punctual_program::program::Op;
-use punctual_program::{Machine, Refusal};
-use punctual_record::{CAP_NS, Run, WEIGHTS};
+use punctual_record::{Cost, Run, WEIGHTS};
 use punctual_sim::rules::{Bank, Recorded};
 use punctual_sim::{Model, Random, SimMachine, Time};
 
@@ -97,80 +98,6 @@ pub(crate) fn models() -> Result<Vec<Model>, String> {
     MODELS.into_iter().map(Model::parse).collect()
 }
 
-/// A regime, as often as it takes.
-#[derive(Clone, Debug)]
-struct Replayed {
-    regime: Regime,
-    course: Course,
-    /// Whether nothing was learned before.
-    is_cold: bool,
-    /// How often it is run.
-    runs: u64,
-}
-
-impl Replayed {
-    /// All of them but those with rests, which cost nothing in virtual time.
-    fn all() -> Vec<Self> {
-        let without_rests = |regime: &Regime| *regime != Regime::Burst;
-        let all = Regime::ALL.into_iter().filter(without_rests);
-        all.map(Self::of).collect()
-    }
-
-    fn of(regime: Regime) -> Self {
-        // The first 40 waits of a waiter's life, or some of which the first fifth
-        // does not count.
-        let (warm_up, counted, runs) = match regime {
-            Regime::Cold => (0, 40, 40),
-            _ => (300, 1_200, 4),
-        };
-        Self {
-            regime,
-            course: Course::new(regime, 1, warm_up, counted),
-            is_cold: warm_up == 0,
-            runs,
-        }
-    }
-
-    /// The mean of a cost over its waits.
-    fn mean(&self, cost: impl Fn(Nanos) -> f64) -> f64 {
-        let mut known = BTreeMap::new();
-        let each = |length: &Nanos| *known.entry(*length).or_insert_with(|| cost(*length));
-        let lengths = self.course.lengths();
-        lengths.iter().map(each).sum::<f64>() / lengths.len() as f64
-    }
-
-    /// The mean cost of a wait with the strategy.
-    fn run(&self, model: &Model, spec: StrategySpec) -> Result<Taken, Refusal> {
-        let program = self.course.program(spec, &[]);
-        let mut taken = Taken::default();
-        for seed in 0..self.runs {
-            let section = Course::run(model, seed, &program)?;
-            let waits = (section.samples.len().max(1) as u64 * self.runs) as f64;
-            let late = |late: Lateness| late.as_ns().clamp(0, CAP_NS) as f64;
-            let lates = section.samples.iter().map(|s| late(s.outcome.late));
-            taken.late_ns += lates.sum::<f64>() / waits;
-            taken.cpu_ns += section.cpu.thread.unwrap_or_default().as_ns() as f64 / waits;
-        }
-        Ok(taken)
-    }
-}
-
-/// The mean cost of a wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Taken {
-    /// CPU time.
-    cpu_ns: f64,
-    /// Lateness, which counts as at most [1 ms](CAP_NS).
-    late_ns: f64,
-}
-
-impl Taken {
-    /// On one scale.
-    fn cost(self, weight: f64) -> f64 {
-        self.cpu_ns + weight * self.late_ns
-    }
-}
-
 /// One strategy in one regime, at one weight.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
@@ -187,8 +114,8 @@ pub(crate) struct Cell {
     pub(crate) costs_ns: Vec<Option<f64>>,
 }
 
-/// The costs of `strategies` on `model` in every regime, at each weight. In their texts `{w}`
-/// stands for the weight.
+/// The costs of `strategies` on `model` in every regime, at each weight. In their texts `{weight}`
+/// stands for the weight. Left out is the regime with rests, which cost nothing in virtual time.
 ///
 /// # Errors
 /// The costs of naps there are unknown, or a text is not of a strategy.
@@ -202,40 +129,55 @@ pub(crate) fn cells(model: &Model, strategies: &[String]) -> Result<Vec<Cell>, S
             &sampled
         }
     };
-    let regimes = Replayed::all();
+    let unknown = || format!("{}: nobody counted what its naps cost", model.name());
+    let informed = WEIGHTS.map(|weight| Informed::new(recording, weight, LONGEST));
     let mut cells = Vec::new();
-    for weight in WEIGHTS {
-        let unknown = || format!("{}: nobody counted what its naps cost", model.name());
-        let informed = Informed::new(recording, weight, LONGEST).ok_or_else(unknown)?;
-        for regime in &regimes {
+    for regime in Regime::ALL {
+        // The first 40 waits of a waiter's life, or some of which the first fifth does not count;
+        // and how often.
+        let (warm_up, counted, runs) = match regime {
+            Regime::Burst => continue,
+            Regime::Cold => (0, 40, 40),
+            _ => (300, 1_200, 4),
+        };
+        let course = Course::new(regime, 1, warm_up, counted);
+        let mut rounds = Seeded::new(model, |spec, _| {
+            course.program(spec, &Conditions::default())
+        });
+        for (weight, informed) in WEIGHTS.into_iter().zip(&informed) {
+            let informed = informed.as_ref().ok_or_else(unknown)?;
+            let cost = |text: &String| {
+                let spec = at_weight(text, weight, Defaults::ELSEWHERE)?;
+                let costs = rounds.costs((Cost::CAPPED, weight), spec, 0..runs);
+                Ok::<_, String>(costs.ok().map(|costs| mean(&costs)))
+            };
+            let costs_ns = strategies.iter().map(cost).collect::<Result<_, _>>()?;
             cells.push(Cell {
-                regime: regime.regime,
-                is_cold: regime.is_cold,
+                regime,
+                is_cold: warm_up == 0,
                 weight,
-                least_ns: regime.mean(|length| informed.cost(length)),
-                costs_ns: vec![],
+                least_ns: mean(&costs_of(informed, course.lengths())),
+                costs_ns,
             });
         }
     }
-    for strategy in strategies {
-        let mut known: Vec<(String, Vec<Option<Taken>>)> = Vec::new();
-        for (weight, cells) in WEIGHTS.iter().zip(cells.chunks_mut(regimes.len())) {
-            let text = strategy.replace("{w}", &weight.to_string());
-            let taken = match known.iter().position(|(of, _)| *of == text) {
-                Some(found) => &known[found].1,
-                None => {
-                    let spec = StrategySpec::parse(&text, Defaults::ELSEWHERE)?;
-                    let taken = regimes.iter().map(|regime| regime.run(model, spec).ok());
-                    known.push((text, taken.collect()));
-                    &known[known.len() - 1].1
-                }
-            };
-            for (cell, taken) in cells.iter_mut().zip(taken) {
-                cell.costs_ns.push(taken.map(|taken| taken.cost(*weight)));
-            }
-        }
-    }
+    // By weight, and regime by regime.
+    cells.sort_by(|a, b| a.weight.total_cmp(&b.weight));
     Ok(cells)
+}
+
+/// The cost of each wait for the informed waiter.
+fn costs_of(informed: &Informed, lengths: &[Nanos]) -> Vec<f64> {
+    let mut known = BTreeMap::new();
+    let cost = |length: &Nanos| {
+        let new = || informed.cost(*length);
+        *known.entry(*length).or_insert_with(new)
+    };
+    lengths.iter().map(cost).collect()
+}
+
+fn mean(costs: &[f64]) -> f64 {
+    costs.iter().sum::<f64>() / costs.len() as f64
 }
 
 impl Cell {

@@ -5,9 +5,11 @@
 
 use punctual_core::strategies::Defaults;
 use punctual_core::{Nanos, StrategySpec};
+use punctual_lab::rounds::{Waits, turn};
 use punctual_program::lengths::{Law, Lengths};
 use punctual_program::program::{Due, Op, SpawnKind, Subject};
-use punctual_program::{Machine, Program, Refusal};
+use punctual_program::{Program, Refusal};
+use punctual_record::{Cost, Round};
 use punctual_sim::{Model, SimMachine};
 
 /// A crowd of waiting threads.
@@ -25,27 +27,25 @@ pub(crate) struct Crowd {
 
 /// Of all waits together.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Waits {
+pub(crate) struct Served {
     /// How many were made.
     pub(crate) made: usize,
-    /// CPU time of one, in ns.
-    pub(crate) cpu_ns: f64,
-    /// Mean lateness, each counted up to 1 ms, in ns.
-    pub(crate) late_ns: f64,
+    /// The means per wait.
+    pub(crate) round: Round,
     /// Waits a second, of all threads together.
     pub(crate) rate: f64,
     /// The 99th percentile of lateness, in ns.
     pub(crate) late_ns_p99: i64,
 }
 
-impl Waits {
+impl Served {
     /// The cost of a wait at a weight of lateness relative to CPU time.
     pub(crate) fn cost(&self, weight: f64) -> f64 {
-        self.cpu_ns + weight * self.late_ns
+        let cost = Cost::CAPPED.at(weight, &[self.round]);
+        cost.map_or(f64::NAN, |cost| cost.median)
     }
 }
 
-const LATE_MAX_NS: i64 = 1_000_000;
 /// Long enough to be more than a beginning.
 const LASTS: Nanos = Nanos::from_ms(300);
 
@@ -65,7 +65,12 @@ fn begin(kind: SpawnKind) -> Vec<Op> {
 ///
 /// # Errors
 /// The strategy or `yields` is none.
-pub(crate) fn run(crowd: Crowd, strategy: &str, yields: &str, seed: u64) -> Result<Waits, Refusal> {
+pub(crate) fn run(
+    crowd: Crowd,
+    strategy: &str,
+    yields: &str,
+    seed: u64,
+) -> Result<Served, Refusal> {
     let model = format!("linux-6.18,cpus=2,wake=8us,jitter=5us,nap=4us,yields={yields}");
     let model = Model::parse(&model).map_err(Refusal::new)?;
     let spec = StrategySpec::parse(strategy, Defaults::ELSEWHERE).map_err(Refusal::new)?;
@@ -88,27 +93,15 @@ pub(crate) fn run(crowd: Crowd, strategy: &str, yields: &str, seed: u64) -> Resu
         (1..crowd.many).map(|_| Op::spawn(crowd.kind, "waits", Program::of(subject(), body())));
     let mut ops: Vec<Op> = hogs.chain(others).collect();
     ops.extend(body());
-    let seen = SimMachine::new(model, seed).run(&Program::of(subject(), ops))?;
-    let waiting = seen.threads.iter().filter(|thread| thread.name != "hog");
-    let mut all = Waits {
-        made: 0,
-        cpu_ns: 0.0,
-        late_ns: 0.0,
-        rate: 0.0,
-        late_ns_p99: 0,
-    };
-    let mut all_late = Vec::new();
-    for section in waiting.flat_map(|thread| thread.sections.iter().skip(1)) {
-        let late = section.samples.iter().map(|s| s.outcome.late.as_ns());
-        all_late.extend(late);
-        all.rate += section.samples.len() as f64 / section.cpu.elapsed.as_secs_f64();
-        all.cpu_ns += section.cpu.thread.unwrap_or_default().as_ns() as f64;
-    }
-    all_late.sort_unstable();
-    all.made = all_late.len();
-    all.late_ns_p99 = all_late[all.made * 99 / 100];
-    let capped = all_late.iter().map(|ns| *ns.min(&LATE_MAX_NS) as f64);
-    all.late_ns = capped.sum::<f64>() / all.made as f64;
-    all.cpu_ns /= all.made as f64;
-    Ok(all)
+    let program = Program::of(subject(), ops);
+    let waits = Waits::all(&turn(&mut SimMachine::new(model, seed), &program)?);
+    let made = waits.late_ns.len();
+    let mut late_ns = waits.late_ns.clone();
+    late_ns.sort_unstable();
+    Ok(Served {
+        made,
+        round: waits.round(),
+        rate: made as f64 / waits.elapsed.as_secs_f64(),
+        late_ns_p99: late_ns[made * 99 / 100],
+    })
 }

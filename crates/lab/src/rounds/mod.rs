@@ -8,21 +8,24 @@
 //! begins with a fresh waiter, whose warm-up its program states. On a simulated computer the
 //! chances of a batch are those of its round, whatever else runs. Only where a case
 //! [keeps its state](Case::keeps_state) does its subject live as long as the rounds.
+//!
+//! [`run`] has all that on any machine, and [`turn`] one program once. On a model [`Seeded`] gives
+//! each round a computer with a seed of its own.
 
-use std::ops::Add;
+mod seeded;
+mod waits;
+
+pub use seeded::{Seeded, at_weight};
+pub use waits::Waits;
 
 use punctual_core::Nanos;
 use punctual_core::strategies::AnyStrategy;
 use punctual_program::machine::{Section, ThreadObservations};
-use punctual_program::program::Subject;
 use punctual_program::{Machine, Program, Refusal};
-use punctual_record::experiment::Frames;
-use punctual_record::{
-    CAP_NS, Cost, Cpu, Experiment, Interval, Late, Learned, Measurement, NAP_PENALTIES_NS, Round,
-    Weights,
-};
+use punctual_record::{Cost, Experiment, Learned, Measurement, Weights};
 
 use crate::learned::learned;
+use waits::measurement;
 
 /// One subject's part of a round: a program, and what its sections measure.
 #[derive(Clone, Debug)]
@@ -210,30 +213,24 @@ pub fn run(
     rounds: u32,
     watch: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Results, Refusal> {
-    let mut tallies: Vec<Vec<Tally>> = cases
-        .iter()
-        .map(|case| vec![Tally::default(); case.cells.len()])
-        .collect();
+    let no_rounds = |case: &Case| vec![vec![]; case.cells.len()];
+    let mut waited: Vec<Vec<Vec<Waits>>> = cases.iter().map(no_rounds).collect();
     let mut strategies = vec![None; cases.len()];
     let end = take_turns(machine, cases, rounds, watch, &mut |batch| {
-        let measured = measured(&cases[batch.case], batch.threads);
-        let subject = cases[batch.case].program.subjects.first();
-        for (i, tally) in tallies[batch.case].iter_mut().enumerate() {
-            let sections = measured
-                .iter()
-                .filter_map(|thread| thread.sections.get(i + 1));
-            tally.add(&sections.collect::<Vec<_>>(), subject);
+        let case = &cases[batch.case];
+        let measured = measured(batch.threads, case.cells.len());
+        for (i, rounds) in waited[batch.case].iter_mut().enumerate() {
+            rounds.extend(waits(&measured, i, &case.program));
         }
         let learned = measured.first().and_then(|thread| thread.learned.first());
         strategies[batch.case] = learned.cloned().flatten();
     })?;
     let mut measurements = Vec::new();
-    for (case, tallies) in cases.iter().zip(tallies) {
-        for (cell, tally) in case.cells.iter().zip(tallies) {
-            if tally.rounds.iter().any(|round| round.n > 0) {
-                measurements.push(tally.measurement(case, cell.clone()));
-            }
-        }
+    for (case, waited) in cases.iter().zip(&waited) {
+        let cells = case.cells.iter().zip(waited);
+        let cells = cells.filter(|(_, rounds)| !rounds.is_empty());
+        let measured = cells.map(|(cell, rounds)| measurement(&case.subject, cell.clone(), rounds));
+        measurements.extend(measured);
     }
     compare(&mut measurements);
     let ended = cases.iter().zip(strategies);
@@ -246,10 +243,24 @@ pub fn run(
     })
 }
 
-/// The threads whose sections are the cells of their case: the first, or one that it started
+/// Runs a program once: the waits of each section after the warm-up that has any.
+///
+/// # Errors
+/// The machine refuses it.
+pub fn turn(machine: &mut dyn Machine, program: &Program) -> Result<Vec<Waits>, Refusal> {
+    let threads = machine.run(program)?.threads;
+    let cells = threads
+        .first()
+        .map_or(0, |thread| thread.sections.len().saturating_sub(1));
+    let measured = measured(&threads, cells);
+    let waits = |i| waits(&measured, i, program);
+    Ok((0..cells).filter_map(waits).collect())
+}
+
+/// The threads whose sections are the `cells` of their case: the first, or one that it started
 /// because it is to be ended from outside; in a crowd all of them.
-fn measured<'a>(case: &Case, threads: &'a [ThreadObservations]) -> Vec<&'a ThreadObservations> {
-    let has_all = |thread: &&ThreadObservations| thread.sections.len() == case.cells.len() + 1;
+fn measured(threads: &[ThreadObservations], cells: usize) -> Vec<&ThreadObservations> {
+    let has_all = |thread: &&ThreadObservations| thread.sections.len() == cells + 1;
     let all: Vec<_> = threads.iter().filter(has_all).collect();
     match all.is_empty() {
         // A batch that the user has ended has fewer.
@@ -258,11 +269,17 @@ fn measured<'a>(case: &Case, threads: &'a [ThreadObservations]) -> Vec<&'a Threa
     }
 }
 
+/// The waits of these threads in one cell.
+fn waits(threads: &[&ThreadObservations], cell: usize, program: &Program) -> Option<Waits> {
+    let sections = threads.iter();
+    let sections = sections.filter_map(|thread| thread.sections.get(cell + 1));
+    Waits::of(&sections.collect::<Vec<_>>(), program.subjects.first())
+}
+
 /// The measurement of one section of a case.
-pub(crate) fn measurement(case: &Case, cell: Experiment, section: &Section) -> Measurement {
-    let mut tally = Tally::default();
-    tally.add(&[section], case.program.subjects.first());
-    tally.measurement(case, cell)
+pub(crate) fn measurement_of(case: &Case, cell: Experiment, section: &Section) -> Measurement {
+    let waits = Waits::of(&[section], case.program.subjects.first());
+    measurement(&case.subject, cell, waits.as_slice())
 }
 
 /// Lets the next run of a program begin with what its subjects have learned.
@@ -272,141 +289,6 @@ fn go_on(program: &mut Program, learned: &[Option<AnyStrategy>]) {
             subject.go_on_with(learned.clone());
         }
     }
-}
-
-/// The sum over all rounds of one cell.
-#[derive(Clone, Debug, Default)]
-struct Tally {
-    rounds: Vec<Round>,
-    late_ns: Vec<i64>,
-    elapsed: Nanos,
-    cpu: Option<Nanos>,
-    approximate: bool,
-    busy: Option<Nanos>,
-    queued: Option<Nanos>,
-    stolen: Option<Nanos>,
-    naps: Option<u64>,
-    missed: u64,
-    /// The times from one wake to the next.
-    frames: Vec<Nanos>,
-}
-
-impl Tally {
-    /// Adds a round: the sections of the threads that were measured at the same time.
-    fn add(&mut self, sections: &[&Section], subject: Option<&Subject>) {
-        let samples = || sections.iter().flat_map(|section| section.samples.iter());
-        let Some(first) = sections.first().filter(|_| samples().next().is_some()) else {
-            return;
-        };
-        let late_ns: Vec<i64> = samples().map(|s| s.outcome.late.as_ns()).collect();
-        let elapsed = first.cpu.elapsed;
-        /// The sum is unknown if one part is.
-        fn sum<T: Add<Output = T>>(sum: Option<T>, part: Option<T>) -> Option<T> {
-            sum.zip(part).map(|(sum, part)| sum + part)
-        }
-        fn all<T: Add<Output = T>>(
-            sections: &[&Section],
-            part: impl Fn(&Section) -> Option<T>,
-        ) -> Option<T> {
-            let parts = sections.iter().map(|section| part(section));
-            parts.reduce(sum).flatten()
-        }
-        let naps = match subject {
-            Some(Subject::Strategy(_) | Subject::Learned(..)) => {
-                Some(samples().map(|s| u64::from(s.outcome.naps)).sum())
-            }
-            // A peer's calls are not seen, but each makes its thread give up
-            // its CPU. Whether a single call does is what is asked of it.
-            Some(Subject::Peer(_)) | None => all(sections, |section| section.cpu.switches),
-        };
-        let cpu = all(sections, |section| section.cpu.thread);
-        let is_first = self.rounds.is_empty();
-        let add = |before, part| if is_first { part } else { sum(before, part) };
-        self.cpu = add(self.cpu, cpu);
-        self.busy = add(self.busy, all(sections, |section| section.cpu.busy));
-        self.queued = add(self.queued, all(sections, |section| section.cpu.queued));
-        self.stolen = add(self.stolen, all(sections, |section| section.cpu.stolen));
-        self.naps = match is_first {
-            true => naps,
-            false => sum(self.naps, naps),
-        };
-        self.elapsed += elapsed;
-        self.approximate |= sections.iter().any(|section| section.cpu.approximate);
-        self.missed += samples().map(|s| s.missed).sum::<u64>();
-        self.rounds.push(Round {
-            cpu_fraction: cpu.map(|cpu| share_of(cpu, elapsed)),
-            ..Round::of(&late_ns, naps, cpu.map(Nanos::as_ns))
-        });
-        self.late_ns.extend(late_ns);
-        // A skipped cycle makes a long frame, as it would on the screen.
-        self.frames.extend(first.samples.gaps());
-    }
-
-    fn measurement(self, case: &Case, mut cell: Experiment) -> Measurement {
-        let period_ns = cell.period_ns();
-        if let (Some(period_ns), Some(of_cell)) = (period_ns, cell.frames_mut()) {
-            *of_cell = frames(&self.frames, period_ns);
-        }
-        let n = self.late_ns.len() as f64;
-        let per_wait = |total: Option<Nanos>| total.map(|total| total.as_ns() as f64 / n);
-        let fraction = |part: Option<Nanos>| part.map(|part| share_of(part, self.elapsed));
-        let plain = Cost::default().of(&self.rounds);
-        let capped = |nap_penalty_ns| {
-            let cost = Cost {
-                nap_penalty_ns,
-                ..Cost::CAPPED
-            };
-            cost.of(&self.rounds)
-        };
-        let [nap_5us, nap_20us] = NAP_PENALTIES_NS;
-        let over_1ms = self.late_ns.iter().filter(|late| **late > CAP_NS).count();
-        Measurement {
-            late_ns: Late::of(&self.late_ns),
-            late_over_1ms_fraction: (n > 0.0).then(|| over_1ms as f64 / n),
-            cpu: Cpu {
-                fraction: fraction(self.cpu),
-                per_wait_ns: per_wait(self.cpu),
-                busy_fraction: fraction(self.busy),
-                approximate: self.approximate,
-            },
-            wakes_per_wait: self.naps.map(|naps| naps as f64 / n),
-            queued_per_wait_ns: per_wait(self.queued),
-            stolen_per_wait_ns: per_wait(self.stolen),
-            missed: self.missed,
-            cost_ns: plain.map(medians),
-            cost_interval_ns: plain,
-            cost_capped_interval_ns: capped(0.0),
-            cost_capped_nap_plus_5us_ns: capped(nap_5us).map(medians),
-            cost_capped_nap_plus_20us_ns: capped(nap_20us).map(medians),
-            rounds: self.rounds,
-            samples_late_ns: self.late_ns,
-            ..Measurement::of(cell, case.subject.clone())
-        }
-    }
-}
-
-fn share_of(part: Nanos, elapsed: Nanos) -> f64 {
-    part.as_secs_f64() / elapsed.as_secs_f64()
-}
-
-fn medians(cost: Weights<Interval>) -> Weights<f64> {
-    Weights {
-        w1: cost.w1.median,
-        w10: cost.w10.median,
-        w100: cost.w100.median,
-    }
-}
-
-/// The times from one wake to the next, as a player of a game sees them.
-fn frames(times: &[Nanos], period_ns: u64) -> Option<Frames> {
-    let (min, max) = (times.iter().min()?, times.iter().max()?);
-    let errors = times.iter().map(|time| time.as_ns().abs_diff(period_ns));
-    let errors: u64 = errors.sum();
-    Some(Frames {
-        min_ns: min.as_ns(),
-        max_ns: max.as_ns(),
-        mean_abs_error_ns: errors as f64 / times.len() as f64,
-    })
 }
 
 /// Sets each measurement's cost in relation to the cheapest of its experiment
@@ -432,7 +314,7 @@ fn compare(measurements: &mut [Measurement]) {
 mod tests {
     use punctual_core::{Method, StrategySpec};
     use punctual_program::Observations;
-    use punctual_program::program::{Due, Op};
+    use punctual_program::program::{Due, Op, Subject};
     use punctual_sim::{Model, SimMachine};
 
     use super::*;
