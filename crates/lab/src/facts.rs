@@ -155,7 +155,7 @@ impl Rests<'_> {
         let (of, sure) = self.lengths;
         let names = self.names.join(", ");
         format!(
-            "{names}: {compared}. Documented or measured are {sure} of {of} parameters of sleeps{others}."
+            "{names}: {compared}. {sure} of {of} sleep parameters are documented or measured{others}."
         )
     }
 }

@@ -147,7 +147,7 @@ fn on_a_model_of_others_the_figures_are_compared_and_nothing_fails() {
     assert!(
         answer.starts_with(
             "The median sleep ranged from 1.999 ms (phase \"B asks for 2 ms\") to 15.625 ms (phase \"nobody asks\"). \
-             Shown: \"The lowest request rules, for everybody\". It agrees with all 5 figures of its sources."
+             Shown: \"The lowest request rules, for everybody\". The simulation agrees with all its 5 published figures."
         ),
         "{own}"
     );
@@ -173,7 +173,7 @@ fn on_a_model_of_others_the_figures_are_compared_and_nothing_fails() {
     let both = simulate_well(directory, &format!("{other} --on windows-10-1909"));
     let answer = both.replace('\n', " ");
     for words in [
-        "It agrees with all 5 figures of its sources.",
+        "The simulation agrees with all its 5 published figures.",
         "of their figures, 2 of 5 agree.",
     ] {
         assert!(answer.contains(words), "{both}");

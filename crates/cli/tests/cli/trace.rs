@@ -442,7 +442,9 @@ mod live {
         fs::write(folder.path().join("busy.py"), script).unwrap();
         let mut command = crate::common::punctual(folder.path());
         command.args(["trace", "--json", "run.json", "--scenario", "busy.toml"]);
-        command.args(["--on", "windows-11"].repeat(50));
+        for slack in 1..1_000 {
+            command.args(["--on", &format!("linux,slack={slack}ns")]);
+        }
         command.args(["--", "python3", "busy.py"]);
         let said = fs::File::create(folder.path().join("said")).unwrap();
         command.stdout(Stdio::null()).stderr(said);

@@ -445,7 +445,7 @@ mod tests {
         let (sentences, rows) = said(&[("poll", 258_000), ("select", 260_000), ("Sleep", 900_000)]);
         assert_eq!(
             sentences[1],
-            "The least late of 3 calls, without a significant difference, are poll, select: 258 us late in the median, 258 us at most."
+            "The least late of 3 calls is poll: 258 us late in the median, 258 us at most. No significant difference from select."
         );
         assert_eq!(rows[2][1], "900 us");
         let few = [row("poll", &[9_000; 20]), row("select", &[90_000; 20])];

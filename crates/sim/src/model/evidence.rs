@@ -67,7 +67,7 @@ impl Model {
             let all = load.len();
             _ = match from_book * 2 >= all {
                 true => write!(others, "; scheduler from \"{BOOK}\""),
-                false => write!(others, ", and {} of {all} of load", sure(&load)),
+                false => write!(others, ", and {} of {all} load parameters", sure(&load)),
             };
         }
         let compared = known.compared();

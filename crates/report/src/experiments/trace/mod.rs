@@ -484,7 +484,7 @@ mod tests {
         assert!(text.contains("Thread render waits 100 times a second for 5.00 ms (clock_nanosleep, relative): 62.0 us late at p50, 900 us at p99."), "{text}");
         assert!(text.contains("Of the 62.0 us about the median, 50.0 us are timer slack, 5.00 us the interrupt, 5.00 us waking up."), "{text}");
         assert!(
-            text.contains("Less timer slack would help most: about 12.0 us late."),
+            text.contains("Less timer slack would help most: about 12.0 us late at p50."),
             "{text}"
         );
         assert!(
@@ -526,7 +526,7 @@ mod tests {
         for (change, says) in [
             (
                 (|parts| parts.cpu = 900_000) as fn(&mut LateParts),
-                "The CPU was busy with other threads",
+                "99 % of all lateness was waiting for a CPU, mostly behind other threads:",
             ),
             (|parts| parts.stopped = 900_000, "SIGSTOP"),
             (|parts| parts.wheel = 3_000_000, "ticks of 4 ms"),
@@ -605,7 +605,7 @@ mod tests {
             text.contains("at most 50.0 us are timer slack, 5.00 us the interrupt"),
             "{text}"
         );
-        assert!(text.contains("at least 12.0 us late."), "{text}");
+        assert!(text.contains("at least 12.0 us late at p50."), "{text}");
         assert!(
             text.contains("which thread had the CPU. `sudo punctual trace` does."),
             "{text}"
