@@ -228,7 +228,9 @@ fn doubt(disturbance: &Disturbance) -> Option<String> {
     };
     let is_busy = disturbance.is_too_busy();
     is_busy.then(|| {
-        format!("the computer was busy, so this measures more than its timers: {why} (see Warnings)")
+        format!(
+            "the computer was busy, so this measures more than its timers: {why} (see Warnings)"
+        )
     })
 }
 

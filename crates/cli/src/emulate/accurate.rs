@@ -59,7 +59,7 @@ fn summary(accurate: &Accurate, words: &[u64], took: Duration) -> Vec<String> {
     }
     if lines.is_empty() {
         lines.push(
-            "no timed wait of glibc ended by its timer: a program that calls the kernel itself, as Go does, waits as ever"
+            "no timed wait of glibc ended by its timer. Programs that call the kernel themselves, as Go does, wait as ever, and those of another user are not counted."
                 .to_owned(),
         );
     }
@@ -101,7 +101,9 @@ fn compared(class: Class, now: Lateness<'_>, alone: Lateness<'_>) -> Option<Stri
     };
     let natively = figures(alone).map(|figures| {
         let waits = alone.count();
-        format!("natively {figures} ({waits} waits: one in {ONE_IN} of the first was left as it is)")
+        format!(
+            "natively {figures} ({waits} waits: one in {ONE_IN} of the first was left as it is)"
+        )
     });
     let now = figures(now).map(|figures| format!("now {figures} ({} waits)", now.count()));
     let late = match (now, natively) {
@@ -122,7 +124,11 @@ fn figures(late: Lateness<'_>) -> Option<String> {
         late.quantile(part)
             .map(|late| units::duration(late.as_ns()))
     };
-    Some(format!("{} late at p50, {} {name}", shown(0.5)?, shown(part)?))
+    Some(format!(
+        "{} late at p50, {} {name}",
+        shown(0.5)?,
+        shown(part)?
+    ))
 }
 
 #[cfg(test)]

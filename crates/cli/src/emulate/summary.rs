@@ -200,7 +200,9 @@ fn table(waits: &[EmulatedWaits]) -> Vec<String> {
         return vec![];
     };
     if listed.is_empty() {
-        return vec!["no wait was ended by its timer".to_owned()];
+        return vec![
+            "no wait was ended by its timer (waits of another user are not counted)".to_owned(),
+        ];
     }
     let head = [
         "waits",

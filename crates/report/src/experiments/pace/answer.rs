@@ -313,7 +313,10 @@ impl<'r> Loop<'r> {
                     [] => ("is cheapest", String::new()),
                     alike => (
                         "cost least",
-                        format!(" No significant difference from {}.", prose::first_and_more(alike)),
+                        format!(
+                            " No significant difference from {}.",
+                            prose::first_and_more(alike)
+                        ),
                     ),
                 };
                 format!(

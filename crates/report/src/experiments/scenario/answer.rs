@@ -236,7 +236,9 @@ fn stated(all: &[Expectation], title: Option<&str>) -> Option<String> {
     let of = title.map_or_else(String::new, |title| format!("Shown: \"{title}\". "));
     match (n, &differing[..]) {
         (0, _) => None,
-        (1, []) => Some(format!("{of}The simulation agrees with its one published figure.")),
+        (1, []) => Some(format!(
+            "{of}The simulation agrees with its one published figure."
+        )),
         (_, []) => Some(format!(
             "{of}The simulation agrees with all its {n} published figures."
         )),

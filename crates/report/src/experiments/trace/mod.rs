@@ -184,13 +184,20 @@ fn latest(row: Row<'_, Traced>) -> Option<String> {
             share(behind.ns, latest),
             named(behind)
         ),
-        None => format!("{waits}, {} of the lateness {}.", share(ns, latest), part.was),
+        None => format!(
+            "{waits}, {} of the lateness {}.",
+            share(ns, latest),
+            part.was
+        ),
     })
 }
 
 /// A part of the lateness of some waits, in per cent.
 fn share(ns: u64, of: &LateShare) -> String {
-    format!("{:.0} %", ns as f64 / of.parts_ns.sum().max(1) as f64 * 100.0)
+    format!(
+        "{:.0} %",
+        ns as f64 / of.parts_ns.sum().max(1) as f64 * 100.0
+    )
 }
 
 fn behind(share: &LateShare) -> Option<&Behind> {
