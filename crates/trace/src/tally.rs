@@ -158,7 +158,8 @@ impl Pooled {
     }
 }
 
-/// Whether instants follow a plan, or each is counted from the end of the work before it.
+/// Whether deadlines follow a plan, or each is counted from the end of the work before it. A plan may sleep for lengths too:
+/// for what is left until its next deadline.
 ///
 /// The lengths of a plan vary with the work between, and the distances of its deadlines do not; of
 /// instants that are counted from the present it is the other way round. Each wait has one vote: one that is
@@ -239,11 +240,11 @@ impl Tally {
             parts_ns: share.parts,
             behind: share.behind.sorted(),
         };
-        let adds_up = match class.timeout {
-            TracedTimeout::Relative => class.call.is_sleep(),
-            TracedTimeout::Absolute => class.call.is_sleep() && self.rhythm.counts_from_present(),
-            TracedTimeout::Ticks | TracedTimeout::None => false,
-        };
+        let is_of_time = matches!(
+            class.timeout,
+            TracedTimeout::Relative | TracedTimeout::Absolute
+        );
+        let adds_up = is_of_time && class.call.is_sleep() && self.rhythm.counts_from_present();
         let traced = Traced {
             thread: thread.to_owned(),
             tid: class.thread,
