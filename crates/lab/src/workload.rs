@@ -1,4 +1,4 @@
-//! How the waits of a program follow each other: on this computer as a [`Script`], on any machine
+//! How the waits of a program follow each other: on this computer as a `Script`, on any machine
 //! as the program of a [`Course`].
 
 use std::fmt::{self, Display};
