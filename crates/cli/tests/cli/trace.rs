@@ -310,6 +310,7 @@ mod live {
     use super::*;
     use crate::common::Running;
     use std::process::Stdio;
+    use std::time::{Duration, Instant};
 
     /// Whether this process may trace. Says so if not.
     fn may_trace(folder: &Path) -> bool {
@@ -426,10 +427,12 @@ mod live {
             command.stdout(Stdio::null()).stderr(Stdio::piped());
             let mut running = Running(command.spawn().unwrap());
             running.until_it_says("begun");
+            let sent = Instant::now();
             running.send("-TERM");
-            // A computer that is too busy to end it in a second ends it by force.
+            // It ends by force after a second, if the computer is too busy.
             let ended = running.end().1;
-            assert!([Some(code), Some(143)].contains(&ended), "{ended:?}");
+            let is_forced = ended == Some(143) && sent.elapsed() >= Duration::from_millis(800);
+            assert!(ended == Some(code) || is_forced, "{ended:?}");
         }
     }
 
@@ -478,7 +481,9 @@ mod live {
         schema::read_file(file).beside.tried.unwrap()
     }
 
-    const LOOP: &str = "import time\nfor _ in range(120): time.sleep(0.002)";
+    /// Its lengths are relative, so that no deadline can pass before its wait begins.
+    const LOOP: &str =
+        "import ctypes\nsleep = ctypes.CDLL(None).usleep\nfor _ in range(120): sleep(2000)";
 
     fn try_it(folder: &Path, change: &str) -> std::process::Output {
         fs::write(folder.join("loop.py"), LOOP).unwrap();
@@ -506,12 +511,7 @@ mod live {
             ("slack=20ms", "perf")
         );
         let waits = &tried.waits[0];
-        // On a busy computer a deadline can pass before its wait begins.
-        assert!(
-            waits.n().iter().all(|n| (180..=360).contains(n)),
-            "{:?}",
-            waits.n()
-        );
+        assert_eq!(waits.n(), [360, 360]);
         // No timer expires before its time; other timers of the CPU may serve it before its slack is over.
         for round in waits.before.iter().chain(&waits.after) {
             assert!(round.late_ns_p50.unwrap() >= 0.0);
@@ -543,12 +543,7 @@ mod live {
                 (change, "library")
             );
             let waits = &tried.waits[0];
-            assert_eq!(waits.waits, "Sleeps");
-            assert!(
-                waits.n().iter().all(|n| (180..=360).contains(n)),
-                "{:?}",
-                waits.n()
-            );
+            assert_eq!((waits.waits.as_str(), waits.n()), ("Sleeps", [360, 360]));
             assert!(waits.predicted_ns_p50.is_some(), "{tried:?}");
             let answer = words(&stderr(&output));
             assert!(
