@@ -11,7 +11,7 @@ use crate::number::{Unit, at, length};
 use crate::series::{Log, Series, Wait};
 
 /// Calls that wait, and how each says for how long: by the place of that argument.
-const CALLS: [(&str, Argument); 14] = [
+const CALLS: [(&str, Argument); 13] = [
     ("nanosleep", Argument::Length(0)),
     ("clock_nanosleep", Argument::Clock),
     ("select", Argument::Length(4)),
@@ -25,7 +25,6 @@ const CALLS: [(&str, Argument); 14] = [
     ("rt_sigtimedwait", Argument::Length(2)),
     ("semtimedop", Argument::Length(3)),
     ("io_getevents", Argument::Length(4)),
-    ("clock_nanosleep_time64", Argument::Clock),
 ];
 
 /// How a call says for how long it waits.
@@ -100,7 +99,11 @@ fn unusable(text: &str) -> Option<String> {
         let call = without_columns(rest.trim_start_matches(is_of_time));
         let is_wait = |(name, _): &(&str, Argument)| {
             let rest = call.strip_prefix(name);
-            rest.is_some_and(|rest| rest.starts_with('('))
+            rest.is_some_and(|rest| {
+                rest.strip_prefix("_time64")
+                    .unwrap_or(rest)
+                    .starts_with('(')
+            })
         };
         CALLS.iter().any(is_wait)
             && [" = ", "<unfinished ...>"]
@@ -211,6 +214,7 @@ fn calls<'t>(text: &'t str, mut take: impl FnMut(Thread<'t>, Call<'t>)) -> Resul
             let Some((begun, mut arguments, began_ns)) = open.remove(thread.number) else {
                 continue;
             };
+            let name = of_any_time(name);
             if begun != name {
                 continue;
             }
@@ -227,6 +231,7 @@ fn calls<'t>(text: &'t str, mut take: impl FnMut(Thread<'t>, Call<'t>)) -> Resul
             let Some((name, rest)) = head.split_once('(') else {
                 continue;
             };
+            let name = of_any_time(name);
             if let Some(arguments) = rest.trim_end().strip_suffix("<unfinished ...>") {
                 open.insert(thread.number, (name, arguments.to_owned(), began_ns));
                 continue;
@@ -248,6 +253,11 @@ fn calls<'t>(text: &'t str, mut take: impl FnMut(Thread<'t>, Call<'t>)) -> Resul
         }
     }
     Ok(())
+}
+
+/// The name of a call whose times have 64 bits, on computers where others have 32.
+fn of_any_time(name: &str) -> &str {
+    name.strip_suffix("_time64").unwrap_or(name)
 }
 
 /// The calls that cannot be waits of a log, counted.
@@ -374,8 +384,7 @@ fn events_of(text: &str) -> Result<Events, String> {
     let mut unusable = Unusable::default();
     let mut names: BTreeMap<u32, Name> = BTreeMap::new();
     calls(text, |thread, call| {
-        let name = call.name.trim_end_matches("_time64");
-        let of = punctual_trace::Call::named(name);
+        let of = punctual_trace::Call::named(call.name);
         let Some((of, timeout)) = of.zip(timeout(&call)) else {
             unusable.note_address(&call);
             return;
@@ -578,7 +587,7 @@ fn split_took(line: &str) -> (&str, Option<&str>) {
 fn has_timed_out(call: &Call<'_>) -> bool {
     let result = call.result.trim();
     match call.name {
-        "nanosleep" | "clock_nanosleep" | "clock_nanosleep_time64" => result == "0",
+        "nanosleep" | "clock_nanosleep" => result == "0",
         "futex" => result.starts_with("-1 ETIMEDOUT"),
         "rt_sigtimedwait" | "semtimedop" => result.starts_with("-1 EAGAIN"),
         _ => result == "0" || result.starts_with("0 (Timeout)"),

@@ -351,10 +351,14 @@ impl Engine {
     }
 
     fn exit(&mut self, thread: u32, result: i64, now: u64) {
-        let wait = self.threads.get(&thread).and_then(|it| it.wait.as_ref());
-        if wait.is_some_and(|wait| wait.returned.is_some()) {
-            // Of a call that does not wait, such as the waking of a futex: its beginning is no event.
-            return self.finish(thread, Ended::BySignal, now);
+        // A call that does not wait, such as the waking of a futex, ends without having begun here: after a wait that has
+        // returned, or in a handler of the signal that interrupts one.
+        match self.threads.get(&thread).and_then(|it| it.wait.as_ref()) {
+            Some(wait) if wait.returned.is_some() => {
+                return self.finish(thread, Ended::BySignal, now);
+            }
+            Some(wait) if wait.is_interrupted => return,
+            _ => {}
         }
         let mut timer = None;
         self.with(thread, |wait, cpus| {

@@ -240,6 +240,10 @@ impl<'a> Trace<'a> {
         self.throttle.of = program.as_ref().map(|it| it.pid()).or(process);
         let over = length.map_or(Tick::NEVER, |length| clock::now() + length);
         let is_over = self.follow(program.as_deref_mut(), process, over, stop);
+        if !is_over {
+            // From here on a termination waits for the answer.
+            stop.end();
+        }
         let by_itself = program.as_mut().and_then(|program| program.status());
         let status = by_itself.or_else(|| program?.end(|| self.read(false)));
         self.read(true);

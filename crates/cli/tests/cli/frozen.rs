@@ -112,14 +112,23 @@ fn under_a_clock_that_stops(arguments: &str, signals: &[&str]) {
         if running.0.try_wait().unwrap().is_none() {
             running.send(signal);
         }
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    // Two signals are one where the first has not been handled yet.
-    while signals.len() > 1 && running.0.try_wait().unwrap().is_none() {
-        running.send(signals[1]);
-        std::thread::sleep(std::time::Duration::from_millis(100));
+        // Two signals are one where the first has not been handled yet.
+        while running.0.try_wait().unwrap().is_none() && has_pending(running.0.id()) {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
     }
     running.end();
+}
+
+/// Whether a signal waits for a process or for its first thread.
+fn has_pending(process: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let of = |line: &str| {
+        let (name, signals) = line.split_once(':')?;
+        let signals = u64::from_str_radix(signals.trim(), 16).ok()?;
+        Some(["SigPnd", "ShdPnd"].contains(&name) && signals != 0)
+    };
+    status.lines().filter_map(of).any(|is_pending| is_pending)
 }
 
 /// If it did not, this test would not end.

@@ -183,11 +183,15 @@ unsafe extern "C-unwind" fn sleep(seconds: c_uint) -> c_uint {
     unsafe {
         let native = || real::sleep().map_or(seconds, |real| real(seconds));
         let ns = u64::from(seconds) * SECOND;
-        match sleeps(Call::Sleep, ns, || native() as c_int) {
+        let mut left = time(0);
+        // `sleep` itself does not say that a signal ended it in its last second.
+        let slept = sleeps(Call::Sleep, ns, || {
+            real::nanosleep().map_or_else(|| missing(), |real| real(&time(ns), &mut left))
+        });
+        match slept {
             Some((0, _)) => 0,
-            // Seconds that are left, or an error.
-            Some((left, wait)) => {
-                (wait.left()).map_or(left as c_uint, |ns| (ns / SECOND) as c_uint)
+            Some((_, wait)) => {
+                (wait.left()).map_or(left.tv_sec as c_uint, |ns| (ns / SECOND) as c_uint)
             }
             None => native(),
         }
