@@ -326,6 +326,14 @@ fn strace_is_read_whatever_it_writes_beside() {
     let others = "# a line of the program\n".repeat(999) + &stacks;
     assert_eq!(run(&others).results, plain);
     assert_eq!(run(&STRACE.replace('\n', "\r\n")).results, plain);
+    // Of a computer whose other times have 32 bits.
+    let mut of_64_bits = STRACE.to_owned();
+    for call in ["futex", "ppoll", "clock_nanosleep"] {
+        of_64_bits = of_64_bits.replace(&format!(" {call}("), &format!(" {call}_time64("));
+        of_64_bits = of_64_bits.replace(&format!("... {call} "), &format!("... {call}_time64 "));
+    }
+    assert_ne!(of_64_bits, STRACE);
+    assert_eq!(run(&of_64_bits).results, plain);
     // With -y and -yy.
     for of in [
         "socket:[1]",

@@ -14,8 +14,24 @@ pub struct Replayed {
     #[serde(default)]
     pub left_out: usize,
     /// The time of the trace that the scenario has.
-    #[serde(default)]
-    pub length_ns: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length_ns: Option<u64>,
+}
+
+impl Replayed {
+    /// Whether the model of this computer is as late in the median of a thread, within 20 % or 10 us, and waits as often,
+    /// within 3 %. One wait more or less does not count. `None` if too few waits have a median.
+    pub fn agrees(&self, thread: &ReplayedThread) -> Option<bool> {
+        let (traced, model) = (&thread.traced, thread.simulated.first()?);
+        let (here, there) = (traced.late_ns_p50? as f64, model.late_ns_p50? as f64);
+        let is_as_late = (there - here).abs() <= (here.abs() * LATE_SHARE).max(LATE_NS);
+        let one = self
+            .length_ns
+            .map_or(0.0, |length| 1e9 / length.max(1) as f64);
+        let differs = (model.per_s - traced.per_s).abs();
+        let is_as_often = differs <= (traced.per_s * RATE_SHARE).max(one);
+        Some(is_as_late && is_as_often)
+    }
 }
 
 /// A thread, as it was traced and on simulated computers.
@@ -51,27 +67,13 @@ const LATE_SHARE: f64 = 0.2;
 const LATE_NS: f64 = 10_000.0;
 const RATE_SHARE: f64 = 0.03;
 
-impl ReplayedThread {
-    /// Whether the model of this computer is as late in the median, within 20 % or 10 us, and waits as often, within 3 %. One
-    /// wait more or less in the `length_ns` of the scenario does not count. `None` if too few waits have a median.
-    pub fn agrees(&self, length_ns: u64) -> Option<bool> {
-        let model = self.simulated.first()?;
-        let (here, there) = (self.traced.late_ns_p50? as f64, model.late_ns_p50? as f64);
-        let is_as_late = (there - here).abs() <= (here.abs() * LATE_SHARE).max(LATE_NS);
-        let one = 1e9 / length_ns.max(1) as f64;
-        let differs = (model.per_s - self.traced.per_s).abs();
-        let is_as_often = differs <= (self.traced.per_s * RATE_SHARE).max(one);
-        Some(is_as_late && is_as_often)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_thread_agrees_within_20_percent_or_10_us_and_3_percent_of_its_waits() {
-        let agrees = |here: (i64, f64), there: (i64, f64)| {
+        let agrees_in = |length_ns, here: (i64, f64), there: (i64, f64)| {
             let waits = |(late, per_s)| ReplayedWaits {
                 per_s,
                 late_ns_p50: Some(late),
@@ -82,26 +84,27 @@ mod tests {
                 simulated: vec![waits(there)],
                 ..ReplayedThread::default()
             };
-            thread.agrees(10_000_000_000).unwrap()
+            let replayed = Replayed {
+                length_ns,
+                ..Replayed::default()
+            };
+            replayed.agrees(&thread).unwrap()
         };
+        let agrees = |here, there| agrees_in(Some(10_000_000_000), here, there);
         assert!(agrees((100_000, 100.0), (120_000, 103.0)));
         assert!(!agrees((100_000, 100.0), (120_001, 100.0)));
         assert!(agrees((8_000, 100.0), (18_000, 97.0)));
         assert!(!agrees((8_000, 100.0), (18_001, 100.0)));
         assert!(!agrees((100_000, 100.0), (100_000, 96.9)));
-        assert_eq!(ReplayedThread::default().agrees(10_000_000_000), None);
+        let none = ReplayedThread::default();
+        assert_eq!(Replayed::default().agrees(&none), None);
         // Of 20 waits one more or less is 5 %.
-        let waits = |per_s| ReplayedWaits {
-            per_s,
-            late_ns_p50: Some(0),
-            ..ReplayedWaits::default()
-        };
-        let few = ReplayedThread {
-            traced: waits(20.0),
-            simulated: vec![waits(21.0)],
-            ..ReplayedThread::default()
-        };
-        assert_eq!(few.agrees(1_000_000_000), Some(true));
-        assert_eq!(few.agrees(2_000_000_000), Some(false));
+        for (length_ns, is_so) in [
+            (Some(1_000_000_000), true),
+            (Some(2_000_000_000), false),
+            (None, false),
+        ] {
+            assert_eq!(agrees_in(length_ns, (0, 20.0), (0, 21.0)), is_so);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use punctual_core::Nanos;
 use punctual_core::setting::Throttling;
-use punctual_lab::timer_rule::situation::of_model;
+use punctual_lab::doctor::Examined;
 use punctual_preload::runtime::{Instead, Line};
 use punctual_record::{Emulated, EmulatedSettings, EmulatedWaits};
 use punctual_report::doctor::rule_in_force;
@@ -45,26 +45,25 @@ pub(super) fn summary(
 
 /// The rule that processes with these settings meet, in lines of prose.
 fn rule(model: &Model, settings: &EmulatedSettings) -> Vec<String> {
-    let Ok(mut situation) = of_model(model) else {
+    let request = settings.request_ns.map(Nanos::new);
+    let examined =
+        Examined::simulated(model, request).or_else(|_| Examined::simulated(model, None));
+    let Ok(Examined { mut situation, .. }) = examined else {
         return vec![];
     };
-    let request = settings.request_ns.map(Nanos::new);
-    let is_ignored = settings.hidden && situation.throttles();
-    if situation.throttles() {
-        situation.throttling = Some(Throttling::HonourRequests);
-    }
-    let mut text = String::new();
-    match (request, &mut situation.interval) {
-        (Some(_), Some(_)) if is_ignored => {
-            text = format!(" {} ignores requests of hidden processes.", model.name());
+    let text = match (request, situation.interval) {
+        (Some(request), Some(interval)) if settings.hidden && situation.throttles() => format!(
+            "Windows: a sleep ends at the first clock interrupt after its length. These are {} apart. Each process asks for \
+             {request}, but it is hidden, so Windows ignores that.",
+            interval.coarsest
+        ),
+        _ => {
+            if situation.throttles() {
+                situation.throttling = Some(Throttling::HonourRequests);
+            }
+            rule_in_force(&situation)
         }
-        (Some(request), Some(interval)) => {
-            situation.own_request = Some(request);
-            interval.current = interval.current.min(request.max(interval.finest));
-        }
-        _ => {}
-    }
-    let text = rule_in_force(&situation) + &text;
+    };
     prose::paragraph(&text).lines().map(str::to_owned).collect()
 }
 
@@ -232,4 +231,40 @@ fn table(waits: &[EmulatedWaits]) -> Vec<String> {
 
 fn row([waits, asked, native, rule, took, call]: [String; 6]) -> String {
     format!("{waits:>8} {asked:>12} {native:>12} {rule:>12} {took:>12}  {call}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rule_is_that_of_the_request_unless_it_is_ignored() {
+        let rule = |model: &str, request_ns, hidden| {
+            let settings = EmulatedSettings {
+                request_ns,
+                hidden,
+                ..EmulatedSettings::default()
+            };
+            rule(&Model::parse(model).unwrap(), &settings).join(" ")
+        };
+        let none = rule("windows-11", None, false);
+        assert!(
+            none.contains("15.625 ms apart, because no process asks for less"),
+            "{none}"
+        );
+        let heard = rule("windows-11", Some(1_000_000), false);
+        assert!(
+            heard.contains("because this process asks for that"),
+            "{heard}"
+        );
+        let ignored = rule("windows-11", Some(1_000_000), true);
+        assert!(
+            ignored.contains("15.625 ms apart. Each process asks for 1 ms, but it is hidden"),
+            "{ignored}"
+        );
+        // Older versions have no such rule, and other systems no request.
+        let old = rule("windows-10-2004", Some(1_000_000), true);
+        assert!(old.contains("because this process asks for that"), "{old}");
+        assert!(rule("linux", Some(1_000_000), false).contains("timer slack"));
+    }
 }

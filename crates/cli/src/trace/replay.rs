@@ -108,7 +108,7 @@ fn replayed(
         model: name,
         threads,
         left_out: replay.left_out,
-        length_ns: replay.length_ns,
+        length_ns: Some(replay.length_ns),
     })
 }
 

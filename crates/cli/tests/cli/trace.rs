@@ -579,7 +579,7 @@ mod live {
             .collect();
         assert_eq!(on, [replayed.model.as_str(), "windows-11", "macos"]);
         // How well it agrees depends on what else runs here; each says something of it.
-        assert!(thread.agrees(replayed.length_ns).is_some(), "{thread:?}");
+        assert!(replayed.agrees(thread).is_some(), "{thread:?}");
         assert!(thread.simulated.iter().all(|waits| waits.per_s > 0.0));
         printed(&super::run(folder.path(), "simulate loop.toml"));
         printed(&super::run(

@@ -201,6 +201,17 @@ fn children_are_logged_and_keep_no_descriptors() {
 }
 
 #[test]
+fn a_signal_ends_a_sleep_in_its_last_second() {
+    let folder = folder();
+    let run = traced(folder.path(), "./waits alarmed");
+    let of = waits(&run);
+    let [sleep] = &of[..] else {
+        panic!("{of:?}");
+    };
+    assert_eq!((sleep.ended_by_signal, sleep.all.n), (1, 0));
+}
+
+#[test]
 fn descriptors_are_closed_with_their_threads() {
     let folder = folder();
     let run = traced(folder.path(), "./waits descriptors");

@@ -149,6 +149,8 @@ fn stopped(call: Call, timeout: Timeout, result: i64, again: What, soft: u64) ->
         (500_100, 9, READY),
         (500_200, 9, switch(Left::Ready, THREAD)),
         (500_300, THREAD, What::Exit { result }),
+        // A handler wakes a futex.
+        (500_350, THREAD, What::Exit { result: 1 }),
         (500_400, THREAD, switch(Left::Stopped, 0)),
         (9_000_000, 0, NUDGED),
         (9_000_100, 0, READY),

@@ -507,6 +507,14 @@ static void *holding(void *semaphore) {
     return NULL;
 }
 
+/* A signal ends a sleep in its last second, of which no whole second is left. */
+static int alarmed(void) {
+    struct sigaction handler = {.sa_handler = nothing};
+    sigaction(SIGALRM, &handler, NULL);
+    ualarm(10000, 0);
+    return sleep(1) != 0;
+}
+
 /* So many children, one after the other, of a process with two threads: each has one descriptor less than the process. */
 static int forks(int n) {
     pthread_t thread;
@@ -649,6 +657,7 @@ int main(int count, char **arguments) {
     if (!strcmp(what, "descriptors")) return descriptors();
     if (!strcmp(what, "closed")) return closed();
     if (!strcmp(what, "taken")) return taken();
+    if (!strcmp(what, "alarmed")) return alarmed();
     if (!strcmp(what, "forks")) return forks(atoi(arguments[2]));
     if (!strcmp(what, "threads")) return threads(atoi(arguments[2]));
     if (!strcmp(what, "missed")) return missed();

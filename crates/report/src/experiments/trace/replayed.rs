@@ -26,10 +26,11 @@ pub(super) fn sentences(run: &Run) -> Vec<String> {
 /// The part of the trace that the scenario has, if that is not most of it.
 fn cut(run: &Run, replayed: &Replayed) -> Option<String> {
     let traced = run.beside.traced.as_ref()?.elapsed_ns;
-    (replayed.length_ns < traced / 10 * 9).then(|| {
+    let length = replayed.length_ns?;
+    (length < traced / 10 * 9).then(|| {
         format!(
-            "The scenario has the first {} of {}, as a file has no room for more of these waits.",
-            units::duration(replayed.length_ns),
+            "The scenario has the first {} of {}: no more waits of a thread are kept, or fit into the file.",
+            units::duration(length),
             units::duration(traced),
         )
     })
@@ -39,7 +40,7 @@ fn agreement(replayed: &Replayed) -> String {
     let judged = replayed
         .threads
         .iter()
-        .filter_map(|thread| Some((thread, thread.agrees(replayed.length_ns)?)));
+        .filter_map(|thread| Some((thread, replayed.agrees(thread)?)));
     let judged: Vec<_> = judged.collect();
     let n = judged.iter().filter(|(_, agrees)| *agrees).count();
     let model = &replayed.model;
@@ -147,7 +148,7 @@ mod tests {
                 simulated,
             }],
             left_out: 0,
-            length_ns: 10_000_000_000,
+            length_ns: Some(10_000_000_000),
         });
         sentences(&run).join(" ")
     }
@@ -183,9 +184,10 @@ mod tests {
             });
             sentences(&run).join(" ")
         };
-        let text = said(46_800_000);
+        assert!(!said(None).contains("the first"));
+        let text = said(Some(46_800_000));
         assert!(text.contains("the first 46.8 ms of 7.00 s"), "{text}");
-        assert!(!said(6_990_000_000).contains("the first"));
+        assert!(!said(Some(6_990_000_000)).contains("the first"));
     }
 
     #[test]
