@@ -7,17 +7,17 @@ use punctual_trace::Engine;
 
 /// A file of each format, of which the properties change something. The fuzzer begins with them, too.
 const FILES: [&str; 11] = [
-    include_str!("files/cyclictest-histogram.txt"),
-    include_str!("files/cyclictest-summary.txt"),
-    include_str!("files/cyclictest-verbose.txt"),
-    include_str!("files/cyclictest.json"),
-    include_str!("files/mangohud.csv"),
-    include_str!("files/presentmon.csv"),
-    include_str!("files/strace.txt"),
-    include_str!("files/perf-switches.txt"),
-    include_str!("files/perf-tracepoints.txt"),
-    include_str!("files/hdr-histogram.hlog"),
-    include_str!("files/plain.csv"),
+    include_str!("../files/cyclictest-histogram.txt"),
+    include_str!("../files/cyclictest-summary.txt"),
+    include_str!("../files/cyclictest-verbose.txt"),
+    include_str!("../files/cyclictest.json"),
+    include_str!("../files/mangohud.csv"),
+    include_str!("../files/presentmon.csv"),
+    include_str!("../files/strace.txt"),
+    include_str!("../files/perf-switches.txt"),
+    include_str!("../files/perf-tracepoints.txt"),
+    include_str!("../files/hdr-histogram.hlog"),
+    include_str!("../files/plain.csv"),
 ];
 
 /// A change to a file.

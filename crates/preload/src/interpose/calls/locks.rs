@@ -1,0 +1,188 @@
+//! Conditions, mutexes, semaphores, and the futex below them.
+
+use libc::{c_int, c_long, clockid_t, pthread_cond_t, pthread_mutex_t, sem_t, timespec};
+
+use super::super::wait::{Wait, errno, set_errno};
+use super::super::{java, process, real};
+use super::{clock_of, length, missing, time, until};
+use crate::Call;
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn pthread_cond_timedwait(
+    condition: *mut pthread_cond_t,
+    mutex: *mut pthread_mutex_t,
+    instant: *const timespec,
+) -> c_int {
+    unsafe {
+        let Some(real) = real::pthread_cond_timedwait() else {
+            return libc::ENOSYS;
+        };
+        let clock = clock_of(instant);
+        let call = java::condition_call(condition, mutex);
+        let Some((wait, instant_ns)) = until(call, clock, instant) else {
+            return real(condition, mutex, instant);
+        };
+        wait.by(
+            || real(condition, mutex, instant),
+            |ask| real(condition, mutex, &time(ask.instant(instant_ns))),
+            |result| result == libc::ETIMEDOUT,
+        )
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn pthread_cond_clockwait(
+    condition: *mut pthread_cond_t,
+    mutex: *mut pthread_mutex_t,
+    clock: clockid_t,
+    instant: *const timespec,
+) -> c_int {
+    unsafe {
+        let Some(real) = real::pthread_cond_clockwait() else {
+            return libc::ENOSYS;
+        };
+        let Some((wait, instant_ns)) = until(Call::CondClockwait, clock, instant) else {
+            return real(condition, mutex, clock, instant);
+        };
+        wait.by(
+            || real(condition, mutex, clock, instant),
+            |ask| real(condition, mutex, clock, &time(ask.instant(instant_ns))),
+            |result| result == libc::ETIMEDOUT,
+        )
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn pthread_mutex_timedlock(
+    mutex: *mut pthread_mutex_t,
+    instant: *const timespec,
+) -> c_int {
+    unsafe {
+        let Some(real) = real::pthread_mutex_timedlock() else {
+            return libc::ENOSYS;
+        };
+        // Most locks are free: nothing is asked of a rule then. It has the errors of the real call.
+        if let Some(result) = real::pthread_mutex_trylock()
+            .map(|trylock| trylock(mutex))
+            .filter(|result| *result != libc::EBUSY)
+        {
+            return result;
+        }
+        let Some((wait, instant_ns)) = until(Call::MutexTimedlock, libc::CLOCK_REALTIME, instant)
+        else {
+            return real(mutex, instant);
+        };
+        wait.by(
+            || real(mutex, instant),
+            |ask| real(mutex, &time(ask.instant(instant_ns))),
+            |result| result == libc::ETIMEDOUT,
+        )
+    }
+}
+
+/// Takes a semaphore that is posted: a wait with such an instant does not begin then. It has the errors of the real call.
+unsafe fn is_posted(semaphore: *mut sem_t, instant: *const timespec) -> bool {
+    unsafe {
+        if length(instant).is_none() {
+            return false;
+        }
+        // A wait ends a cancelled thread, whether it waits or not.
+        process::test_cancel();
+        let before = errno();
+        let is_taken = real::sem_trywait().is_some_and(|trywait| trywait(semaphore) == 0);
+        set_errno(before);
+        is_taken
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn sem_timedwait(
+    semaphore: *mut sem_t,
+    instant: *const timespec,
+) -> c_int {
+    unsafe {
+        let Some(real) = real::sem_timedwait() else {
+            return missing();
+        };
+        if is_posted(semaphore, instant) {
+            return 0;
+        }
+        let Some((wait, instant_ns)) = until(Call::SemTimedwait, libc::CLOCK_REALTIME, instant)
+        else {
+            return real(semaphore, instant);
+        };
+        wait.by(
+            || real(semaphore, instant),
+            |ask| real(semaphore, &time(ask.instant(instant_ns))),
+            |result| result != 0 && errno() == libc::ETIMEDOUT,
+        )
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn sem_clockwait(
+    semaphore: *mut sem_t,
+    clock: clockid_t,
+    instant: *const timespec,
+) -> c_int {
+    unsafe {
+        let Some(real) = real::sem_clockwait() else {
+            return missing();
+        };
+        if is_posted(semaphore, instant) {
+            return 0;
+        }
+        let Some((wait, instant_ns)) = until(Call::SemClockwait, clock, instant) else {
+            return real(semaphore, clock, instant);
+        };
+        wait.by(
+            || real(semaphore, clock, instant),
+            |ask| real(semaphore, clock, &time(ask.instant(instant_ns))),
+            |result| result != 0 && errno() == libc::ETIMEDOUT,
+        )
+    }
+}
+
+/// Calls of the kernel. A variadic function takes whole numbers as this does, on x86-64 and on AArch64.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn syscall(
+    number: c_long,
+    a: c_long,
+    b: c_long,
+    c: c_long,
+    d: c_long,
+    e: c_long,
+    f: c_long,
+) -> c_long {
+    unsafe {
+        let Some(real) = real::syscall() else {
+            return c_long::from(missing());
+        };
+        let asked = d as *const timespec;
+        let operation = b as c_int & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
+        let instead = match (number, operation) {
+            (libc::SYS_futex, libc::FUTEX_WAIT) => length(asked)
+                .and_then(|ns| Wait::begin(Call::Futex, ns))
+                .map(|wait| (wait, None)),
+            (libc::SYS_futex, libc::FUTEX_WAIT_BITSET) => {
+                let clock = match b as c_int & libc::FUTEX_CLOCK_REALTIME {
+                    0 => libc::CLOCK_MONOTONIC,
+                    _ => libc::CLOCK_REALTIME,
+                };
+                until(Call::Futex, clock, asked).map(|(wait, instant)| (wait, Some(instant)))
+            }
+            _ => None,
+        };
+        let Some((wait, instant)) = instead else {
+            return real(number, a, b, c, d, e, f);
+        };
+        wait.by(
+            || real(number, a, b, c, d, e, f),
+            |ask| {
+                let later = time(instant.map_or(ask.length, |instant| ask.instant(instant)));
+                real(number, a, b, c, &raw const later as c_long, e, f)
+            },
+            |result| result < 0 && errno() == libc::ETIMEDOUT,
+        )
+    }
+}
