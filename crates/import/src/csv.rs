@@ -41,6 +41,12 @@ pub(crate) fn column(head: &[String], names: &[&str]) -> Option<usize> {
     names.iter().find_map(place)
 }
 
+/// Whether a line is no row: CapFrameX begins its files with facts behind `//`.
+pub(crate) fn is_comment(line: &str) -> bool {
+    let line = line.trim();
+    line.is_empty() || line.starts_with("//") || line.starts_with('#')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use punctual_record::LoggedKind;
 
 use crate::Hints;
-use crate::csv::{cells, column, row};
+use crate::csv::{cells, column, is_comment, row};
 use crate::number::{Unit, at, length, ns};
 use crate::series::{Log, Series, Wait};
 
@@ -119,12 +119,6 @@ pub(crate) fn presentmon(text: &str, _: &Hints) -> Option<Result<Log, String>> {
     let frame = column(&head, &FRAME).map(|frame| vec![frame]);
     let frame = frame.or(parts.map(Vec::from)).filter(|_| is_one)?;
     Some(of_presentmon(text, (head_at, &head), &frame))
-}
-
-/// Whether a line is no row: CapFrameX begins its files with facts behind `//`.
-fn is_comment(line: &str) -> bool {
-    let line = line.trim();
-    line.is_empty() || line.starts_with("//") || line.starts_with('#')
 }
 
 fn of_presentmon(

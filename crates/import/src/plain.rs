@@ -3,7 +3,7 @@
 use punctual_record::LoggedKind;
 
 use crate::Hints;
-use crate::csv::{cells, row};
+use crate::csv::{cells, is_comment, row};
 use crate::number::{Unit, at, length, ns};
 use crate::series::{Log, Series, Wait};
 
@@ -68,9 +68,7 @@ const NAMES: [(Column, &[&str]); 5] = [
 
 /// Reads it, if it has a line of such names or the user gives it one.
 pub(crate) fn read(text: &str, hints: &Hints) -> Option<Result<Log, String>> {
-    let first = text
-        .lines()
-        .position(|line| !line.trim().is_empty() && !line.starts_with('#'))?;
+    let first = text.lines().position(|line| !is_comment(line))?;
     let line = text.lines().nth(first)?;
     let separator = [',', ';', '\t']
         .into_iter()
@@ -98,9 +96,7 @@ pub(crate) fn read(text: &str, hints: &Hints) -> Option<Result<Log, String>> {
 
 /// Whether a file is nothing but numbers, which could be anything.
 fn numbers_alone(text: &str, separator: char) -> Option<Result<Log, String>> {
-    let mut lines = text
-        .lines()
-        .filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    let mut lines = text.lines().filter(|line| !is_comment(line));
     let are_numbers = |line: &str| {
         cells(line, separator)
             .iter()
@@ -188,9 +184,7 @@ fn of(
         })
     };
     let lines = text.lines().enumerate().skip(below);
-    let mut lines = lines
-        .filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'))
-        .peekable();
+    let mut lines = lines.filter(|(_, line)| !is_comment(line)).peekable();
     let mut all = Vec::new();
     while let Some((i, line)) = lines.next() {
         match wait_of(line) {

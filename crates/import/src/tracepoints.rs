@@ -149,7 +149,7 @@ impl Seen {
         }
     }
 
-    /// The length of a tick that Linux can have and that fits what was seen, to a twentieth.
+    /// The length of a tick that Linux can have and that fits what was seen, to a hundredth.
     fn tick_ns(&self) -> Option<u64> {
         let [first, last] = self.ticks?;
         let ticks = last.0.checked_sub(first.0).filter(|ticks| *ticks >= 40)?;

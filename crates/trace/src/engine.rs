@@ -15,7 +15,7 @@ use crate::wait::{Phase, Timer, Wait};
 
 /// Threads whose waits are followed at a time, tallies, and names of woken threads: more are only
 /// counted.
-const MOST_THREADS: usize = 65_536;
+pub(crate) const MOST_THREADS: usize = 65_536;
 const MOST_TALLIES: usize = 4_096;
 const MOST_NAMES: usize = 1_024;
 
@@ -351,8 +351,8 @@ impl Engine {
     }
 
     fn exit(&mut self, thread: u32, result: i64, now: u64) {
-        // A call that does not wait, such as the waking of a futex, ends without having begun here: after a wait that has
-        // returned, or in a handler of the signal that interrupts one.
+        // A call that does not wait, such as the waking of a futex, ends without having begun here. It comes after a wait
+        // that has returned, or in a handler of the signal that interrupts one.
         match self.threads.get(&thread).and_then(|it| it.wait.as_ref()) {
             Some(wait) if wait.returned.is_some() => {
                 return self.finish(thread, Ended::BySignal, now);

@@ -5,12 +5,10 @@ use std::collections::BTreeMap;
 use punctual_record::TracedTimeout;
 
 use crate::call::{Call, Ended, Timeout};
+use crate::engine::MOST_THREADS;
 use crate::event::Name;
 use crate::histogram::Bins;
 use crate::wait::Wait;
-
-/// No more threads are kept.
-const MOST_THREADS: usize = 65_536;
 
 /// Waits that are kept of a thread, and of all threads.
 const MOST: usize = 5_000;

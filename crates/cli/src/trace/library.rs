@@ -70,8 +70,6 @@ impl<'a> Library<'a> {
         let stage = Stage::new(command, None, Some(By::Preload)).map_err(failed)?;
         let room = ROOM * RECORD as u64;
         let (command, page) = stage.with_page(&traced::page(), room).map_err(failed)?;
-        // The processes write to it, and this one says how far it has read.
-        page.metadata().map_err(refused)?;
         Ok(Self {
             _stage: stage,
             command,

@@ -243,7 +243,7 @@ program to its return. Programs that cannot load it are refused, as by exec --ac
 --scenario writes each thread as work and waits, and runs that on a simulated Linux with the facts of this computer, the slack \
 of most waits, and their usual wake-up. Other threads of the computer are not in it.
 
-Exit codes: with COMMAND its own, 128 and the number of the signal that ended it, 0 after --for, 125 it was not started, 2 it ended with 0 and a result could not be written, \
+Exit codes: with COMMAND its own, 128 and the number of the signal that ended it, 0 after --for, 125 it was not started or --try has nothing to compare, 2 it ended with 0 and a result could not be written, \
 126 cannot run it, 127 there is no such program. Else 0 done, 2 could not run.
 
 Examples:

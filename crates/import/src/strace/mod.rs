@@ -116,7 +116,7 @@ impl Unusable {
         }
     }
 
-    /// Adds the sentence on them, beside waits.
+    /// The sentence on them, beside waits.
     fn untold(&self) -> Option<String> {
         let n = self.without_length + self.with_address;
         (n > 0).then(|| {
@@ -132,4 +132,4 @@ const NO_LENGTHS: &str = "this strace has no durations of calls to the microseco
 const ADDRESSES: &str = "this strace shows addresses instead of the lengths of waits: run it again without -e raw and -e verbose=none, \
                          as `strace -f -ttt -T`";
 
-const MEASURED: &str = "Tracing itself makes each call longer, by tens of microseconds; times are in whole microseconds.";
+const MEASURED: &str = "Tracing itself makes each call longer, by tens of microseconds.";

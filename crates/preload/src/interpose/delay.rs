@@ -5,8 +5,9 @@
 //! thread ends, and in the child of a fork. A thread without one has no count.
 //!
 //! A program may close them, and have files of its own under their numbers. A descriptor is therefore only read or closed
-//! if it still is that of the file that was opened. Two cases remain. Another thread may close it between that look and the
-//! read. And a program that opens the same file of its own under the same number has it closed.
+//! if it still is that of the file that was opened. Three cases remain. Another thread may close it between that look and the
+//! read. A program that opens the same file of its own under the same number has it closed. And the child of a fork keeps a
+//! descriptor that another thread was opening.
 
 use std::cell::Cell;
 use std::ffi::c_void;

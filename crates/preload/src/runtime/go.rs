@@ -2,8 +2,8 @@
 //!
 //! Each source is a file of golang/go below `src/runtime` and a function in it. Releases 1.19.13, 1.20.14, 1.21.13,
 //! 1.22.12, 1.23.12, 1.24.13, 1.25.7 and 1.26.8 were read. Timers, `time.Sleep` and deadlines of connections are all one
-//! wait: that of the network poller. The runtime asks for whole milliseconds there, rounded down, and again for the rest
-//! by an exact clock. It does so on Linux and on Windows alike, so the waits here are those of the port.
+//! wait: that of the network poller. The runtime asks for whole milliseconds there, rounded down, and for 1 ms if less than
+//! that is left by an exact clock. It does so on Linux and on Windows alike, so the waits here are those of the port.
 
 use memchr::memmem;
 use punctual_core::{Method, Nanos};
@@ -76,8 +76,8 @@ pub const LINES: &[Line] = &[
 
 /// Waits that look alike below the program, a sentence each.
 pub const ALIKE: &[&str] = &[
-    "on Linux a timer waits for whole milliseconds, rounded down, and then for the rest; since 1.23 on Windows, and on \
-     macOS, one wait has the whole length",
+    "on Linux a timer waits for whole milliseconds, rounded down, and then for 1 ms if time is left; since 1.23 on Windows, \
+     and on macOS, one wait has the whole length",
     "nanosleep is the runtime's own nap and keeps its length; syscall.Nanosleep of a program looks like it",
     "the monitor thread waits for whole milliseconds on Windows, rounded down; here they are rounded up",
 ];
