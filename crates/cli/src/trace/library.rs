@@ -19,7 +19,7 @@ use punctual_rules::linux::{poll_slack_ns, wheel_rounding_ns};
 use punctual_trace::{Call, Clock, Event, Merge, Name, Timeout, What};
 
 use super::program::Program;
-use super::{Failure as Refusal, UNSEEN_BY_LIBRARY, refused};
+use super::{Failure as Refusal, UNSEEN_BY_LIBRARY};
 use crate::emulate::{By, Stage};
 
 /// A record is in the ring at most so long after its time, unless its thread lost its CPU meanwhile: nanoseconds.
