@@ -182,7 +182,7 @@ mod tests {
     fn known_subjects_exist_and_are_listed_once() {
         let strategies = StrategySpec::ALL.map(StrategySpec::name);
         let calls = Method::ALL.map(Method::name);
-        let libraries = ["tokio", "std"];
+        let libraries = ["spin_sleep", "tokio", "std"];
         let exist: Vec<&str> = strategies
             .into_iter()
             .chain(calls)
