@@ -1,5 +1,7 @@
 //! Waits on a clock of one's own, which are exact.
 
+mod common;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,7 +11,8 @@ use punctual::{
     Cancel, Clock, FramePacer, MissedTickBehavior, Pacer, Period, Strategy, Target, Waiter,
     interval, interval_at, with_clock,
 };
-use punctual_core::StrategySpec;
+
+use common::strategies;
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -95,14 +98,6 @@ fn spins_that_are_cancelled_count_against_a_budget() {
     // The allowance of a second, and a hundredth of 40 ms at most.
     let spun = *spun.lock().unwrap();
     assert!((9 * MS..11 * MS).contains(&spun), "{spun:?}");
-}
-
-/// All but `yield-spin`, which yields a microsecond at a time.
-fn strategies() -> impl Iterator<Item = &'static str> {
-    let usual = StrategySpec::ALL.map(StrategySpec::name).into_iter();
-    usual
-        .filter(|name| *name != "yield-spin")
-        .chain(["quantile"])
 }
 
 #[test]

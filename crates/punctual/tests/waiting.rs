@@ -1,14 +1,15 @@
 //! The library's guarantees, on this machine. No real duration is asserted
 //! beyond "never early".
 
+mod common;
+
 use std::time::{Duration, Instant};
 
 use punctual::{Budget, Cancel, Slack, Strategy, Waiter};
 use punctual_core::StrategySpec;
 
 fn strategies() -> Vec<Strategy> {
-    let names = StrategySpec::ALL.map(StrategySpec::name);
-    let names = names.into_iter().chain(["quantile"]);
+    let names = common::strategies();
     names.map(|name| name.parse().unwrap()).collect()
 }
 

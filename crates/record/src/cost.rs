@@ -132,10 +132,13 @@ impl Cost {
 
     /// The cost per wait of each round, for one weight.
     pub fn per_round(self, rounds: &[Round], weight: f64) -> Option<Vec<f64>> {
-        rounds
-            .iter()
-            .map(|r| r.cost(weight, self.capped, self.nap_penalty_ns))
-            .collect()
+        let rounds = rounds.iter();
+        rounds.map(|round| self.of_round(round, weight)).collect()
+    }
+
+    /// The cost per wait of one round, for one weight.
+    pub fn of_round(self, round: &Round, weight: f64) -> Option<f64> {
+        round.cost(weight, self.capped, self.nap_penalty_ns)
     }
 }
 

@@ -8,7 +8,7 @@ use punctual_zero::ZeroFacts;
 use punctual_zero::rows::{Arrivals, ZeroRow};
 use punctual_zero::run::{Bursts, Memory, PoolPlan, Settings, warnings};
 use punctual_zero_memory::Kernel;
-use punctual_zero_pool::{Batch, Dequeue, LockKind, Waiting};
+use punctual_zero_pool::{Batch, Dequeue, LockKind};
 
 use crate::host::refuse_a_faked_clock;
 use crate::options::{Effort, Output};
@@ -31,12 +31,8 @@ that, on memory that fits into a cache and memory that does not; with two CPUs o
 it begins.";
 
 pub(crate) fn after() -> String {
-    let lock = |lock: LockKind| match lock.facts().waiting {
-        Waiting::Blocking => format!("{lock} (blocks)"),
-        Waiting::Never => format!("{lock} (an atomic one, no lock)"),
-        _ => lock.to_string(),
-    };
-    format!("Locks: {}.\n\n{AFTER}", LockKind::ALL.map(lock).join(", "))
+    let lock = |lock: LockKind| format!("  {:<9}{}\n", lock.name(), lock.facts().about);
+    format!("Locks:\n{}\n{AFTER}", LockKind::ALL.map(lock).concat())
 }
 
 const AFTER: &str = "\

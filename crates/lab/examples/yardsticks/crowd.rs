@@ -28,9 +28,7 @@ pub(crate) struct Crowd {
 /// Of all waits together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Served {
-    /// How many were made.
-    pub(crate) made: usize,
-    /// The means per wait.
+    /// How many there were, and the means per wait.
     pub(crate) round: Round,
     /// Waits a second, of all threads together.
     pub(crate) rate: f64,
@@ -41,8 +39,8 @@ pub(crate) struct Served {
 impl Served {
     /// The cost of a wait at a weight of lateness relative to CPU time.
     pub(crate) fn cost(&self, weight: f64) -> f64 {
-        let cost = Cost::CAPPED.at(weight, &[self.round]);
-        cost.map_or(f64::NAN, |cost| cost.median)
+        let cost = Cost::CAPPED.of_round(&self.round, weight);
+        cost.unwrap_or(f64::NAN)
     }
 }
 
@@ -99,7 +97,6 @@ pub(crate) fn run(
     let mut late_ns = waits.late_ns.clone();
     late_ns.sort_unstable();
     Ok(Served {
-        made,
         round: waits.round(),
         rate: made as f64 / waits.elapsed.as_secs_f64(),
         late_ns_p99: late_ns[made * 99 / 100],

@@ -150,8 +150,8 @@ pub(crate) fn over_constant(strategy: &str) -> Result<Vec<Beside>, Refusal> {
     Ok(all)
 }
 
-/// A loop for so many `seconds` alone on a Linux whose naps cost about as much. It has a quota of
-/// CPU time, a part of each 100 ms.
+/// A loop for so many `seconds` alone on a Linux. There a nap costs 30 us of CPU time, and a wake-up
+/// has up to 60 us of jitter. The loop has a quota of CPU time, a part of each 100 ms.
 ///
 /// # Errors
 /// The model refuses the strategy.

@@ -4,7 +4,6 @@ use std::str::FromStr;
 
 use punctual_core::{Method, Nanos};
 use punctual_program::program::{Op, SpawnKind};
-use punctual_program::setting::Requester;
 use punctual_program::{Program, Setting};
 
 /// A request for a timer interval, and whose it is.
@@ -39,25 +38,19 @@ impl Ask {
             foreground: false,
             audible: false,
         };
+        let request = |interval| Op::Set(Setting::request(interval));
         match self {
             Self::Nobody => vec![],
-            Self::Itself(interval) => vec![holds(interval)],
-            Self::Minimised(interval) => vec![holds(interval), Op::Set(UNSEEN)],
+            Self::Itself(interval) => vec![request(interval)],
+            Self::Minimised(interval) => vec![request(interval), Op::Set(UNSEEN)],
             Self::Another(interval) => {
                 let sleep = Op::nap(Method::Sleep, Nanos::from_secs(1));
-                let program: Program = vec![holds(interval), Op::repeat(u64::MAX, [sleep])].into();
+                let program: Program =
+                    vec![request(interval), Op::repeat(u64::MAX, [sleep])].into();
                 vec![Op::spawn(SpawnKind::Process, "another", program)]
             }
         }
     }
-}
-
-fn holds(interval: Nanos) -> Op {
-    Op::Set(Setting::Request {
-        interval,
-        on_battery: None,
-        by: Requester::Process,
-    })
 }
 
 /// As a plan has it: `nobody`, `1ms by itself`, `2ms by another`, `1ms minimised`.

@@ -168,8 +168,7 @@ struct Second {
 impl Stretch {
     /// The mean per wait.
     fn cost(&self, weight: f64) -> Option<f64> {
-        let costs = Cost::CAPPED.per_round(&[self.waits.round()], weight)?;
-        costs.first().copied()
+        Cost::CAPPED.of_round(&self.waits.round(), weight)
     }
 }
 

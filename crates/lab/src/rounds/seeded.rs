@@ -15,7 +15,7 @@ use super::{Waits, turn};
 pub struct Seeded<'m, P> {
     model: &'m Model,
     program: P,
-    known: Vec<(StrategySpec, u64, Rc<[Waits]>)>,
+    known: Vec<(StrategySpec, u64, Rc<(Waits, Round)>)>,
 }
 
 impl<'m, P: Fn(StrategySpec, u64) -> Program> Seeded<'m, P> {
@@ -28,24 +28,25 @@ impl<'m, P: Fn(StrategySpec, u64) -> Program> Seeded<'m, P> {
         }
     }
 
-    /// The waits of each cell of the program in one round.
+    /// The waits of one round, and their means. Where a program has several cells, those of all.
     ///
     /// # Errors
     /// The model refuses the program.
-    pub fn turn(&mut self, spec: StrategySpec, seed: u64) -> Result<Rc<[Waits]>, Refusal> {
+    pub fn turn(&mut self, spec: StrategySpec, seed: u64) -> Result<Rc<(Waits, Round)>, Refusal> {
         let known = self.known.iter();
         let mut known = known.filter(|known| (known.0, known.1) == (spec, seed));
-        if let Some((.., waits)) = known.next() {
-            return Ok(waits.clone());
+        if let Some((.., seen)) = known.next() {
+            return Ok(seen.clone());
         }
         let mut machine = SimMachine::new(self.model.clone(), seed);
-        let waits: Rc<[Waits]> = turn(&mut machine, &(self.program)(spec, seed))?.into();
-        self.known.push((spec, seed, waits.clone()));
-        Ok(waits)
+        let waits = Waits::all(&turn(&mut machine, &(self.program)(spec, seed))?);
+        let round = waits.round();
+        let seen = Rc::new((waits, round));
+        self.known.push((spec, seed, seen.clone()));
+        Ok(seen)
     }
 
-    /// The cost of a wait in each round, at one weight. Where a program has several cells, that of
-    /// all their waits.
+    /// The cost of a wait in each round, at one weight.
     ///
     /// # Errors
     /// The model refuses the program, or its CPU time is unknown.
@@ -55,7 +56,7 @@ impl<'m, P: Fn(StrategySpec, u64) -> Program> Seeded<'m, P> {
         spec: StrategySpec,
         seeds: impl Iterator<Item = u64>,
     ) -> Result<Vec<f64>, Refusal> {
-        let round = |seed| Ok(Waits::all(&self.turn(spec, seed)?).round());
+        let round = |seed| Ok(self.turn(spec, seed)?.1);
         let rounds: Vec<Round> = seeds.map(round).collect::<Result<_, Refusal>>()?;
         let costs = cost.per_round(&rounds, weight);
         costs.ok_or_else(|| Refusal::new("its CPU time is unknown"))

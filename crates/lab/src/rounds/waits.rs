@@ -1,6 +1,5 @@
 //! The waits of a cell in one round, and the measurement of all rounds.
 
-use std::borrow::Borrow;
 use std::ops::Add;
 
 use punctual_core::Nanos;
@@ -68,8 +67,8 @@ impl Waits {
     }
 
     /// The waits of several rounds together.
-    pub fn all(rounds: &[impl Borrow<Self>]) -> Self {
-        let rounds = || rounds.iter().map(Borrow::borrow);
+    pub fn all<'a>(rounds: impl IntoIterator<Item = &'a Self> + Clone) -> Self {
+        let rounds = || rounds.clone().into_iter();
         let all = |part: fn(&Self) -> Option<Nanos>| sum(rounds().map(part));
         Self {
             late_ns: rounds().flat_map(|it| it.late_ns.iter().copied()).collect(),

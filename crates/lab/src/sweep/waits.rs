@@ -1,5 +1,7 @@
 //! A unit of strategies to its rows.
 
+use std::rc::Rc;
+
 use punctual_core::{Nanos, StrategySpec};
 use punctual_program::Machine as _;
 use punctual_record::sweep::Row;
@@ -54,11 +56,11 @@ pub(super) fn run(plan: &Plan, of: &Strategies, unit: &Unit) -> Result<Vec<Row>,
     for weight in &of.weights {
         let spec = |template: &String| at_weight(template, text(weight), model.strategy_defaults());
         let specs: Vec<StrategySpec> = of.texts.iter().map(spec).collect::<Result<_, _>>()?;
-        let mut waited: Vec<Vec<Waits>> = vec![vec![]; specs.len()];
+        let mut waited: Vec<Vec<Rc<(Waits, Round)>>> = vec![vec![]; specs.len()];
         for seed in plan.seeds.first.. {
             for (spec, waited) in specs.iter().zip(&mut waited) {
                 let turn = rounds.turn(*spec, seed).map_err(|why| why.to_string())?;
-                waited.extend_from_slice(&turn);
+                waited.push(turn);
             }
             let count = seed - plan.seeds.first + 1;
             if count < plan.seeds.least {
@@ -77,12 +79,12 @@ pub(super) fn run(plan: &Plan, of: &Strategies, unit: &Unit) -> Result<Vec<Row>,
     Ok(rows)
 }
 
-fn row(unit: &Unit, template: &str, weight: &Value, rounds: &[Waits]) -> Row {
+fn row(unit: &Unit, template: &str, weight: &Value, rounds: &[Rc<(Waits, Round)>]) -> Row {
     let weighs = weight.as_f64().unwrap_or(0.0);
-    let each: Vec<Round> = rounds.iter().map(Waits::round).collect();
+    let each: Vec<Round> = rounds.iter().map(|seen| seen.1).collect();
     let by_seed = Cost::CAPPED.per_round(&each, weighs).unwrap_or_default();
     let cost = Interval::of(&by_seed).unwrap_or_default();
-    let all = Waits::all(rounds);
+    let all = Waits::all(rounds.iter().map(|seen| &seen.0));
     let late = Late::of(&all.late_ns);
     let per_wait = |sum: u64| Value::from(sum as f64 / late.n.max(1) as f64);
     let mut columns = unit.columns.clone();

@@ -1,6 +1,8 @@
 //! How the subjects are told apart: by colour, marker and line at once, so that
 //! no figure depends on colour alone.
 
+use std::sync::LazyLock;
+
 use plotters::prelude::*;
 
 use punctual_core::{Method, StrategySpec};
@@ -97,15 +99,17 @@ impl Look {
     }
 
     fn known(name: &str) -> Option<Self> {
-        let mut known: Vec<&str> = KNOWN.split(' ').collect();
-        let strategies = StrategySpec::ALL.map(StrategySpec::name);
-        let tables = strategies.into_iter().chain(Method::ALL.map(Method::name));
-        for other in tables {
-            if !known.contains(&other) {
-                known.push(other);
+        static ALL: LazyLock<Vec<&str>> = LazyLock::new(|| {
+            let mut all: Vec<&str> = KNOWN.split(' ').collect();
+            let strategies = StrategySpec::ALL.map(StrategySpec::name);
+            for name in strategies.into_iter().chain(Method::ALL.map(Method::name)) {
+                if !all.contains(&name) {
+                    all.push(name);
+                }
             }
-        }
-        known.iter().position(|known| *known == name).map(Self::nth)
+            all
+        });
+        ALL.iter().position(|known| *known == name).map(Self::nth)
     }
 
     /// One of the `LOOKS`, where what is told apart are not subjects.
@@ -175,10 +179,19 @@ mod tests {
     }
 
     #[test]
-    fn every_strategy_and_call_has_a_look() {
+    fn known_subjects_exist_and_are_listed_once() {
         let strategies = StrategySpec::ALL.map(StrategySpec::name);
-        for name in strategies.into_iter().chain(Method::ALL.map(Method::name)) {
-            assert!(Look::known(name).is_some(), "{name}");
+        let calls = Method::ALL.map(Method::name);
+        let libraries = ["spin_sleep", "tokio", "std"];
+        let exist: Vec<&str> = strategies
+            .into_iter()
+            .chain(calls)
+            .chain(libraries)
+            .collect();
+        let known: Vec<&str> = KNOWN.split(' ').collect();
+        for (i, name) in known.iter().enumerate() {
+            assert!(exist.contains(name), "there is no {name}");
+            assert!(!known[..i].contains(name), "{name} is listed twice");
         }
     }
 

@@ -1,7 +1,8 @@
 //! The locks between workers, and all that is known of each: one table.
 //!
-//! A lock is a row here and a type in `suspending/locks.rs`. Simulations, advice, figures, help and
-//! tests go by the rows.
+//! A lock is a row here. One that spins is also a type in `suspending/locks.rs`, and a name in
+//! `for_each_spin_lock!` there; a mutex and a counter have no type. Simulations, advice, figures,
+//! help and tests go by the rows.
 
 use std::fmt;
 use std::str::FromStr;
