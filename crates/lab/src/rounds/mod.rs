@@ -15,7 +15,7 @@
 mod seeded;
 mod waits;
 
-pub use seeded::{Seeded, at_weight};
+pub use seeded::{Seeded, Turn, at_weight};
 pub use waits::Waits;
 
 use punctual_core::Nanos;

@@ -15,8 +15,11 @@ use super::{Waits, turn};
 pub struct Seeded<'m, P> {
     model: &'m Model,
     program: P,
-    known: Vec<(StrategySpec, u64, Rc<(Waits, Round)>)>,
+    known: Vec<(StrategySpec, u64, Turn)>,
 }
+
+/// The waits of one round, and their means.
+pub type Turn = Rc<(Waits, Round)>;
 
 impl<'m, P: Fn(StrategySpec, u64) -> Program> Seeded<'m, P> {
     /// None yet, of the `program` that a strategy has in the round of a seed.
@@ -32,7 +35,7 @@ impl<'m, P: Fn(StrategySpec, u64) -> Program> Seeded<'m, P> {
     ///
     /// # Errors
     /// The model refuses the program.
-    pub fn turn(&mut self, spec: StrategySpec, seed: u64) -> Result<Rc<(Waits, Round)>, Refusal> {
+    pub fn turn(&mut self, spec: StrategySpec, seed: u64) -> Result<Turn, Refusal> {
         let known = self.known.iter();
         let mut known = known.filter(|known| (known.0, known.1) == (spec, seed));
         if let Some((.., seen)) = known.next() {

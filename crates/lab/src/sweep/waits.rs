@@ -1,7 +1,5 @@
 //! A unit of strategies to its rows.
 
-use std::rc::Rc;
-
 use punctual_core::{Nanos, StrategySpec};
 use punctual_program::Machine as _;
 use punctual_record::sweep::Row;
@@ -12,7 +10,7 @@ use super::kept::written;
 use super::values::text;
 use super::{Plan, Strategies, Unit};
 use crate::experiments::Conditions;
-use crate::rounds::{Seeded, Waits, at_weight};
+use crate::rounds::{Seeded, Turn, Waits, at_weight};
 use crate::workload::{Course, Regime};
 
 /// Whether the model can run them.
@@ -56,7 +54,7 @@ pub(super) fn run(plan: &Plan, of: &Strategies, unit: &Unit) -> Result<Vec<Row>,
     for weight in &of.weights {
         let spec = |template: &String| at_weight(template, text(weight), model.strategy_defaults());
         let specs: Vec<StrategySpec> = of.texts.iter().map(spec).collect::<Result<_, _>>()?;
-        let mut waited: Vec<Vec<Rc<(Waits, Round)>>> = vec![vec![]; specs.len()];
+        let mut waited: Vec<Vec<Turn>> = vec![vec![]; specs.len()];
         for seed in plan.seeds.first.. {
             for (spec, waited) in specs.iter().zip(&mut waited) {
                 let turn = rounds.turn(*spec, seed).map_err(|why| why.to_string())?;
@@ -79,7 +77,7 @@ pub(super) fn run(plan: &Plan, of: &Strategies, unit: &Unit) -> Result<Vec<Row>,
     Ok(rows)
 }
 
-fn row(unit: &Unit, template: &str, weight: &Value, rounds: &[Rc<(Waits, Round)>]) -> Row {
+fn row(unit: &Unit, template: &str, weight: &Value, rounds: &[Turn]) -> Row {
     let weighs = weight.as_f64().unwrap_or(0.0);
     let each: Vec<Round> = rounds.iter().map(|seen| seen.1).collect();
     let by_seed = Cost::CAPPED.per_round(&each, weighs).unwrap_or_default();
