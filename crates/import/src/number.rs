@@ -52,6 +52,18 @@ impl Unit {
 /// No length is greater: 11 days.
 const LONGEST_NS: f64 = 1e15;
 
+/// Nanoseconds of an instant such as `1795683261.268383`; digits beyond nanoseconds are cut off. Differences of
+/// two fit in an `i64`.
+pub(crate) fn instant(text: &str) -> Option<u64> {
+    let (s, fraction) = text.split_once('.')?;
+    let digits = fraction.get(..9).unwrap_or(fraction);
+    let fraction: u64 = digits.parse().ok()?;
+    let ns = fraction.checked_mul(10_u64.pow(9_u32.checked_sub(digits.len() as u32)?))?;
+    let s: u64 = s.parse().ok()?;
+    let at_ns = s.checked_mul(1_000_000_000)?.checked_add(ns)?;
+    i64::try_from(at_ns).is_ok().then_some(at_ns)
+}
+
 /// A length or lateness in nanoseconds.
 ///
 /// # Errors

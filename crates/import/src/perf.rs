@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use punctual_record::LoggedKind;
 
 use crate::Hints;
+use crate::number::instant;
 use crate::series::{Log, Series, Wait};
 
 /// Reads it.
@@ -152,22 +153,6 @@ fn number(text: &str) -> Option<Option<u32>> {
         "-1" => Some(None),
         text => text.parse().ok().map(Some),
     }
-}
-
-/// Nanoseconds of `481.145983`. Differences of two fit in an `i64`.
-fn instant(text: &str) -> Option<u64> {
-    let (s, fraction) = text.split_once('.')?;
-    let digits = u32::try_from(fraction.len()).ok()?;
-    let ns = fraction
-        .parse::<u64>()
-        .ok()?
-        .checked_mul(10_u64.pow(9_u32.checked_sub(digits)?))?;
-    let at_ns = s
-        .parse::<u64>()
-        .ok()?
-        .checked_mul(1_000_000_000)?
-        .checked_add(ns)?;
-    i64::try_from(at_ns).is_ok().then_some(at_ns)
 }
 
 /// A CPU that leaves a thread for another.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::number::{Unit, at, length};
+use crate::number::{Unit, at, instant, length};
 
 /// A thread as strace names it: its number, and its name with `-Y`.
 #[derive(Clone, Copy, Default)]
@@ -87,18 +87,6 @@ fn split_took(line: &str) -> (&str, Option<&str>) {
         }
         _ => (line, None),
     }
-}
-
-/// Nanoseconds of `1795683261.268383`, exactly.
-fn instant(text: &str) -> Option<u64> {
-    let (s, fraction) = text.split_once('.')?;
-    let digits = fraction.get(..9).unwrap_or(fraction);
-    let fraction: u64 = digits.parse().ok()?;
-    let ns = fraction.checked_mul(10_u64.pow(9_u32.checked_sub(digits.len() as u32)?))?;
-    s.parse::<u64>()
-        .ok()?
-        .checked_mul(1_000_000_000)?
-        .checked_add(ns)
 }
 
 /// A call that ended, as one line or two say it.
