@@ -226,7 +226,8 @@ The systems of the page-zeroing article, and changes that would have helped Wind
     let is_marked = lines
         .iter()
         .any(|line| !line.machine.not_validated(&line.setting).is_empty());
-    text + &prose::when(is_marked, || prose::paragraph(NOT_VALIDATED))
+    text += &prose::when(is_marked, || prose::paragraph(NOT_VALIDATED));
+    text + "\nNext: punctual zero advise measures which pool is best on this computer.\n"
 }
 
 fn seen() -> Vec<String> {

@@ -171,12 +171,18 @@ fn against_first(compared: &Comparison, column: &Column, pairs: &[Pair]) -> Stri
             .filter(|pair| pair.column.label == column.label)
     };
     let all = of_column().count();
+    let first = &compared.columns[0];
+    if all > 0 && of_column().all(|pair| pair.this.value == pair.first) {
+        return format!(
+            "The {all} numbers of {} ({}) are those of {} ({}).",
+            column.label, column.file, first.label, first.file
+        );
+    }
     let changed = of_column().filter(|pair| pair.has_changed()).count();
     let worse = of_column().filter(|pair| pair.is_worse()).count();
     let judged = |verdict| of_column().filter(move |pair| pair.judged() == verdict);
     let [same, undecided, unjudged] =
         [Some(Judged::Same), Some(Judged::Undecided), None].map(|verdict| judged(verdict).count());
-    let first = &compared.columns[0];
     let unjudged = prose::when(unjudged > 0, || {
         format!("; {unjudged} have too few rounds to tell")
     });
@@ -349,6 +355,15 @@ mod tests {
         assert_eq!(rows.len(), 1);
         assert!(rows[0][0].ends_with(" p50"), "{rows:?}");
         assert_eq!(&rows[0][1..], ["100 us", "200 us", "! 2.00 [2.00..2.00]"]);
+    }
+
+    #[test]
+    fn a_run_beside_itself_has_the_same_numbers() {
+        let rounds = run(&[90_000, 100_000, 110_000, 150_000, 160_000, 240_000]);
+        assert_eq!(
+            verdict(&rounds, &rounds).sentences,
+            ["The 1 numbers of B (b.json) are those of A (a.json)."]
+        );
     }
 
     #[test]
