@@ -10,7 +10,7 @@ use punctual::{FramePacer, Pacer, Period, interval};
 
 #[test]
 fn what_comes_at_a_rate_allocates_nothing() {
-    // So long that each of them naps from its first turns on, even on a busy computer.
+    // Each naps from its first turns on, as this is long even on a busy computer.
     let period = Period::hz(500).unwrap();
     let mut ticker = interval(period);
     allocates_nothing(|| {
