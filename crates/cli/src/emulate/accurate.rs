@@ -55,11 +55,11 @@ fn summary(accurate: &Accurate, words: &[u64], took: Duration) -> Vec<String> {
         lines.extend(compared(class, late(class, false), late(class, true)));
     }
     if word(at::PROCESSES) == 0 {
-        return vec!["no process loaded the library: all waits were as ever".to_owned()];
+        return vec!["no process loaded the library: no wait was changed".to_owned()];
     }
     if lines.is_empty() {
         lines.push(
-            "no timed wait of glibc ended by its timer. Programs that call the kernel themselves, as Go does, wait as ever, and those of another user are not counted."
+            "no timed wait of glibc ended by its timer. Waits of programs that call the kernel themselves, as Go does, are not changed. Waits of another user are not counted."
                 .to_owned(),
         );
     }

@@ -581,7 +581,9 @@ mod tests {
         }];
         let text = said(of.clone(), &facts());
         assert!(
-            text.contains("In the worst 1 % of the waits, 76 % of the lateness passed behind cargo on CPU 1."),
+            text.contains(
+                "In the worst 1 % of the waits, 76 % of the lateness passed behind cargo on CPU 1."
+            ),
             "{text}"
         );
         // No part makes half.
@@ -640,7 +642,10 @@ mod tests {
         assert!(!said(of.clone(), &facts()).contains("adds up"));
         of.lateness_adds_up = true;
         let text = said(of, &facts());
-        assert!(text.contains("at 62.0 us a wait on average, the loop loses 22 s an hour"), "{text}");
+        assert!(
+            text.contains("at 62.0 us a wait on average, the loop loses 22 s an hour"),
+            "{text}"
+        );
     }
 
     #[test]
