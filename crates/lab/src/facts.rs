@@ -106,7 +106,8 @@ pub fn model_facts(model: &Model) -> MachineFacts {
 /// The evidence of models with the same words.
 struct Rests<'m> {
     compared: String,
-    others: String,
+    load: String,
+    set: String,
     names: Vec<&'m str>,
     /// The number of sleep parameters, and how many of them are documented or measured.
     lengths: (usize, usize),
@@ -114,13 +115,27 @@ struct Rests<'m> {
 
 /// On what models rest: a sentence for all of which nearly the same is true.
 pub fn evidence(models: &[Model]) -> Vec<String> {
+    in_groups(models, |evidence| evidence)
+}
+
+/// The same of a model whose scheduling is not used, as in an emulation.
+pub fn evidence_of_sleeps(model: &Model) -> Vec<String> {
+    in_groups(std::slice::from_ref(model), |evidence| Evidence {
+        load: String::new(),
+        ..evidence
+    })
+}
+
+/// The sentences on this part of the evidence.
+fn in_groups(models: &[Model], part: impl Fn(Evidence) -> Evidence) -> Vec<String> {
     let mut groups: Vec<Rests> = Vec::new();
     for model in models {
         let Some(Evidence {
             lengths,
-            others,
+            load,
+            set,
             compared,
-        }) = model.evidence()
+        }) = model.evidence().map(&part)
         else {
             continue;
         };
@@ -129,7 +144,9 @@ pub fn evidence(models: &[Model]) -> Vec<String> {
         if groups.iter().any(|group| group.names.contains(&name)) {
             continue;
         }
-        let same = |group: &&mut Rests| group.compared == compared && group.others == others;
+        let same = |group: &&mut Rests| {
+            group.compared == compared && group.load == load && group.set == set
+        };
         match groups.iter_mut().find(same) {
             Some(group) => {
                 group.names.push(name);
@@ -138,7 +155,8 @@ pub fn evidence(models: &[Model]) -> Vec<String> {
             }
             None => groups.push(Rests {
                 compared,
-                others,
+                load,
+                set,
                 names: vec![name],
                 lengths,
             }),
@@ -150,12 +168,15 @@ pub fn evidence(models: &[Model]) -> Vec<String> {
 impl Rests<'_> {
     fn in_words(&self) -> String {
         let Self {
-            compared, others, ..
+            compared,
+            load,
+            set,
+            ..
         } = self;
         let (of, sure) = self.lengths;
         let names = self.names.join(", ");
         format!(
-            "{names}: {compared}. {sure} of {of} sleep parameters are documented or measured{others}."
+            "{names}: {compared}. {sure} of {of} sleep parameters are documented or measured{load}{set}."
         )
     }
 }
@@ -175,6 +196,21 @@ pub fn robustness_facts() -> MachineFacts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_emulation_does_not_rest_on_the_scheduling_of_the_model() {
+        for (name, load) in [
+            ("windows-11", "scheduler from"),
+            ("linux,slack=1ns", "load parameters"),
+        ] {
+            let model = Model::parse(name).unwrap();
+            let all = evidence(std::slice::from_ref(&model)).join("");
+            let sleeps = evidence_of_sleeps(&model).join("");
+            assert!(all.contains(load), "{all}");
+            assert!(!sleeps.contains(load), "{sleeps}");
+            assert!(sleeps.contains("sleep parameters"), "{sleeps}");
+        }
+    }
 
     #[test]
     fn a_model_says_each_cost_once() {

@@ -40,7 +40,9 @@ pub mod wall_clock;
 pub mod watch;
 pub mod workload;
 
-pub use facts::{evidence, host_cores, host_facts, model_facts, robustness_facts};
+pub use facts::{
+    evidence, evidence_of_sleeps, host_cores, host_facts, model_facts, robustness_facts,
+};
 pub use prediction::{predict, predict_timers};
 pub use timer_rule::rule_in_force;
 pub use trace::chrome_trace;

@@ -55,11 +55,11 @@ fn summary(accurate: &Accurate, words: &[u64], took: Duration) -> Vec<String> {
         lines.extend(compared(class, late(class, false), late(class, true)));
     }
     if word(at::PROCESSES) == 0 {
-        return vec!["no process loaded the library: all waits were as ever".to_owned()];
+        return vec!["no process loaded the library: no wait was changed".to_owned()];
     }
     if lines.is_empty() {
         lines.push(
-            "no timed wait of glibc ended by its timer. Programs that call the kernel themselves, as Go does, wait as ever, and those of another user are not counted."
+            "no timed wait of glibc ended by its timer. Waits of programs that call the kernel themselves, as Go does, are not changed. Waits of another user are not counted."
                 .to_owned(),
         );
     }
@@ -70,14 +70,14 @@ fn summary(accurate: &Accurate, words: &[u64], took: Duration) -> Vec<String> {
         _ => format!("waits of {processes} processes"),
     };
     lines.push(format!(
-        "{all} spun for {:.2} % of a CPU; the limit is {} % for each process, and what it saved of the last second",
+        "{all} spun for {:.2} % of a CPU; the limit is {} % for each process, plus its unused spin time of the last second",
         share * 100.0,
         accurate.spin * 100.0
     ));
     let limited = word(at::LIMITED);
     if limited > 0 && accurate.spin > 0.0 {
         lines.push(format!(
-            "{limited} waits began with less than 20 us of that left, and hardly spun (--spin allows more)"
+            "{limited} waits began with less than 20 us of spin time left, and hardly spun (--spin allows more)"
         ));
     }
     let by_event = word(at::BY_EVENT);
@@ -169,8 +169,8 @@ mod tests {
         insta::assert_snapshot!(said, @r"
         sleeps: now 2.02 us late at p50, 39.9 us at p99 (6000 waits); natively 100 us late at p50, 1.87 ms at p99 (200 waits: one in 8 of the first was left as it is)
         timeouts of condition variables and locks, which do not spin: now 60.4 us late at p50, 60.4 us at most (3 waits); none was left as it is, to compare with
-        waits spun for 1.30 % of a CPU; the limit is 5 % for each process, and what it saved of the last second
-        7 waits began with less than 20 us of that left, and hardly spun (--spin allows more)
+        waits spun for 1.30 % of a CPU; the limit is 5 % for each process, plus its unused spin time of the last second
+        7 waits began with less than 20 us of spin time left, and hardly spun (--spin allows more)
         9 waits were ended by an event or a signal
         ");
     }

@@ -127,7 +127,7 @@ A program that is linked with glibc loads a library in the place of its waits. O
 and one of Go, is traced instead, with the programs that it starts (`--by ptrace`; x86-64). The return of a wait is then not \
 measured. The command waits for all processes of such a program, and set-uid programs have no rights of their own in it.
 
-Not emulated: scheduling and other clocks, timers that meet those of other threads, timers of file descriptors; with the \
+Not emulated: scheduling and other clocks, timers of different threads that expire at the same time, timers of file descriptors; with the \
 library also waits that call the kernel without libc, and children that execle starts with an environment of their own.
 
 Exit codes: 125 refused, 126 cannot run it, 127 there is no such program; else what the program returns. With `--repeat`: \

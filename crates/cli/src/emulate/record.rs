@@ -49,7 +49,7 @@ impl Output {
             return Ok(());
         };
         let mut machine = session::host_facts();
-        machine.evidence = punctual_lab::evidence(std::slice::from_ref(model));
+        machine.evidence = punctual_lab::evidence_of_sleeps(model);
         let run: Run = Run {
             started_at: Some(self.started_at),
             machine,

@@ -39,7 +39,7 @@ pub(super) fn summary(
     }
     lines.extend(of_runtimes(model, books, is_verbose));
     lines.extend(emulated.limits.iter().cloned());
-    lines.extend(punctual_lab::evidence(std::slice::from_ref(model)));
+    lines.extend(punctual_lab::evidence_of_sleeps(model));
     lines
 }
 
@@ -76,7 +76,7 @@ pub(super) fn limits(books: &Books) -> Vec<String> {
         "other clocks"
     };
     let mut lines = vec![format!(
-        "not emulated: the scheduling and {clocks} of that system, and timers of one thread that meet those of another"
+        "not emulated: the scheduling and {clocks} of that system, and timers of different threads that expire at the same time"
     )];
     if wanted > replaced {
         lines.push(format!(

@@ -147,7 +147,7 @@ fn loaded(processes: Option<&u64>) -> Result<(), Failure> {
         Some(1..) => Ok(()),
         _ => Err(Failure::new(
             REFUSED,
-            "no process loaded the library, so that its waits were as ever",
+            "no process loaded the library, so no wait was changed or measured",
         )),
     }
 }

@@ -99,7 +99,7 @@ pub fn make_names_unique(figures: &mut [Figure]) {
 /// - `idle-stretches`: the share of a scenario's idle time by the length of the
 ///   stretch, a panel per model;
 /// - `trace-lateness`: the lateness of the waits of other programs, a row for each thread and length;
-/// - `trace-parts`: the share of each part of that lateness, a bar for the usual waits and one for the latest;
+/// - `trace-parts`: the share of each part of that lateness, a bar for the usual waits and one for the worst 1 %;
 ///
 /// Of several scenarios, each has its own figures, with its name.
 ///

@@ -309,13 +309,13 @@ fn a_trace_has_a_row_for_each_thread_and_a_bar_for_its_parts() {
         assert!(texts.contains("<b>render</b> (7)"), "{texts}");
     }
     let of_parts = texts(&drawn[1]);
-    for text in ["slack", "CPU", "latest: 150 us", "150 us"] {
+    for text in ["slack", "CPU", "worst: 150 us", "150 us"] {
         assert!(of_parts.contains(text), "{of_parts}");
     }
     assert!(!of_parts.contains("interrupt"));
     // Where the latest are a third of all, they have no bar of their own.
     let alike = figures(&Run::of([row(33)]));
-    assert!(!texts(&alike[1]).contains("latest: "));
+    assert!(!texts(&alike[1]).contains("worst: "));
     let of = Traced::default();
     let none = Measurement::of(Experiment::Trace(Box::new(of)), "idle (8)");
     assert_eq!(figures(&Run::of([none])), []);

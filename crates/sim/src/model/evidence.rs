@@ -1,7 +1,5 @@
 //! On what the parameters of a model rest, in one sentence.
 
-use std::fmt::Write as _;
-
 use serde::Deserialize;
 
 use super::{Confidence, Model, Parameter};
@@ -40,8 +38,10 @@ pub struct Evidence {
     /// How many parameters decide how long waits last, and how many of these are documented or
     /// measured by others.
     pub lengths: (usize, usize),
-    /// The basis of the scheduling under load and the number of changed parameters, in words.
-    pub others: String,
+    /// The basis of the scheduling under load, in words.
+    pub load: String,
+    /// The number of changed parameters, in words.
+    pub set: String,
     /// The comparison with a computer: `never compared with a Mac`.
     pub compared: String,
 }
@@ -60,28 +60,27 @@ impl Model {
             all.filter(|of| of.part == part).collect()
         };
         let (lengths, load) = (of_part(Part::Lengths), of_part(Part::Load));
-        let mut others = String::new();
-        if !load.is_empty() {
-            let is_of_book = |of: &&&Parameter| of.source.contains(BOOK);
-            let from_book = load.iter().filter(is_of_book).count();
-            let all = load.len();
-            _ = match from_book * 2 >= all {
-                true => write!(others, "; scheduler from \"{BOOK}\""),
-                false => write!(others, ", and {} of {all} load parameters", sure(&load)),
-            };
-        }
+        let is_of_book = |of: &&&Parameter| of.source.contains(BOOK);
+        let from_book = load.iter().filter(is_of_book).count();
+        let load = match load.len() {
+            0 => String::new(),
+            all if from_book * 2 >= all => format!("; scheduler from \"{BOOK}\""),
+            all => format!(", and {} of {all} load parameters", sure(&load)),
+        };
         let compared = known.compared();
         let computer = compared.computer;
         let compared = match compared.result {
             "" => format!("never compared with {computer}"),
             result => format!("{result} on {computer}"),
         };
-        if !set.is_empty() {
-            _ = write!(others, "; {} more are set for this run", set.len());
-        }
+        let set = match set.len() {
+            0 => String::new(),
+            n => format!("; {n} more are set for this run"),
+        };
         Some(Evidence {
             lengths: (lengths.len(), sure(&lengths)),
-            others,
+            load,
+            set,
             compared,
         })
     }
@@ -104,16 +103,13 @@ mod tests {
     #[test]
     fn it_says_on_what_the_parameters_of_the_run_rest() {
         let windows = evidence("windows-11");
-        assert_eq!(windows.others, "; scheduler from \"Windows Internals\"");
+        assert_eq!(windows.load, "; scheduler from \"Windows Internals\"");
         assert_eq!(windows.compared, "never compared with a Windows computer");
         let all = windows.lengths;
         assert!(all.1 > 0 && all.1 < all.0, "{windows:?}");
         // A value that the user set rests on the user.
         let set = evidence("windows-11,hardware=amd,slip=60");
-        assert!(
-            set.others.ends_with("; 2 more are set for this run"),
-            "{set:?}"
-        );
+        assert_eq!(set.set, "; 2 more are set for this run");
         assert_eq!(set.lengths, (all.0 - 2, all.1));
         assert_eq!(evidence("windows-11,hardware=exact"), windows);
         assert_eq!(Model::parse("fake-5ms").unwrap().evidence(), None);

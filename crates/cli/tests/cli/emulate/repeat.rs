@@ -38,7 +38,13 @@ fn the_result_is_kept_and_reported() {
         (kept.beside.seed, kept.beside.models[0].name.as_str()),
         (Some(5), "windows-11")
     );
-    assert!(kept.command.contains("emulate windows-11") && !kept.machine.evidence.is_empty());
+    assert!(kept.command.contains("emulate windows-11"));
+    let evidence = kept.machine.evidence.join("");
+    // An emulation does not use the scheduler of the model.
+    assert!(
+        evidence.contains("sleep parameters") && !evidence.contains("scheduler"),
+        "{evidence}"
+    );
     let sleep = &emulated.waits[0];
     assert!(
         sleep.call.ends_with("nanosleep") && sleep.ended_by_timer == 2,

@@ -65,7 +65,7 @@ fn lateness(run: &Run, rows: &[Row<'_, Traced>], caption: &dyn Fn(&str) -> Strin
     figure("trace-lateness", chart.draw(run))
 }
 
-/// A bar for the waits about the median, and one for the latest if they are few.
+/// A bar for the waits about the median, and one for the most late if they are few.
 fn bars<'r>(row: &Row<'r, Traced>) -> Vec<(String, &'r LateShare)> {
     let bar = |which: &str, share: &LateShare| {
         let late = units::duration(share.parts_ns.sum() / share.n.max(1));
@@ -79,7 +79,7 @@ fn bars<'r>(row: &Row<'r, Traced>) -> Vec<(String, &'r LateShare)> {
     } = row.of;
     let mut bars = vec![(bar(&format!("{}: ", name(row)), middle), middle)];
     if latest.n * 5 <= all.n {
-        bars.push((bar("latest: ", latest), latest));
+        bars.push((bar("worst: ", latest), latest));
     }
     bars.retain(|(_, share)| share.parts_ns.sum() > 0);
     bars
@@ -97,7 +97,7 @@ fn parts(run: &Run, rows: &[Row<'_, Traced>], caption: &dyn Fn(&str) -> String) 
     let sheet = Sheet::new(
         "Parts of the lateness",
         caption(
-            "Of each thread and length the waits about the median, with their mean lateness, and the latest 1 %. Read: so many \
+            "Of each thread and length the waits about the median, with their mean lateness, and the worst 1 %. Read: so many \
              per cent of the lateness were that part.",
         ),
         legend.height() + chart.height(),

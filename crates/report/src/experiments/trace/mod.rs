@@ -160,7 +160,7 @@ fn parts(row: Row<'_, Traced>, facts: &TraceFacts) -> Option<String> {
     ))
 }
 
-/// The part that makes half of the lateness of the latest waits, if one does.
+/// The part that makes half of the lateness of the most late waits, if one does.
 fn latest(row: Row<'_, Traced>) -> Option<String> {
     let latest = &row.of.latest;
     if row.of.all.n < FEW || latest.n * 5 > row.of.all.n {
@@ -175,7 +175,7 @@ fn latest(row: Row<'_, Traced>) -> Option<String> {
         return None;
     }
     let waits = format!(
-        "Of the latest {} %",
+        "In the worst {} % of the waits",
         units::plain(latest.n as f64 / row.of.all.n as f64 * 100.0)
     );
     Some(match behind(latest).filter(|_| part.is_cpu) {
@@ -312,7 +312,8 @@ fn adds_up(row: Row<'_, Traced>, facts: &TraceFacts) -> Option<String> {
         s => format!("{:.0} min", s / 60.0),
     };
     Some(format!(
-        "Each wait begins when the work before it ends, so lateness adds up: the loop loses {time} an hour. With deadlines at even distances it would lose nothing."
+        "Each wait begins when the work before it ends, so lateness adds up: at {} a wait on average, the loop loses {time} an hour. With deadlines at even distances it would lose nothing.",
+        units::duration(row.of.late_total_ns / row.late_ns.n),
     ))
 }
 
@@ -580,7 +581,9 @@ mod tests {
         }];
         let text = said(of.clone(), &facts());
         assert!(
-            text.contains("Of the latest 1 %, 76 % of the lateness passed behind cargo on CPU 1."),
+            text.contains(
+                "In the worst 1 % of the waits, 76 % of the lateness passed behind cargo on CPU 1."
+            ),
             "{text}"
         );
         // No part makes half.
@@ -590,7 +593,7 @@ mod tests {
             interrupt: 3,
             ..LateParts::default()
         };
-        assert!(!said(of, &facts()).contains("Of the latest"));
+        assert!(!said(of, &facts()).contains("In the worst"));
     }
 
     #[test]
@@ -639,7 +642,10 @@ mod tests {
         assert!(!said(of.clone(), &facts()).contains("adds up"));
         of.lateness_adds_up = true;
         let text = said(of, &facts());
-        assert!(text.contains("the loop loses 22 s an hour"), "{text}");
+        assert!(
+            text.contains("at 62.0 us a wait on average, the loop loses 22 s an hour"),
+            "{text}"
+        );
     }
 
     #[test]
