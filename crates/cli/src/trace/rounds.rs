@@ -27,6 +27,8 @@ const ROUNDS: u64 = 3;
 /// A round that is over.
 struct Round {
     engine: Engine,
+    /// The source of its events.
+    by: &'static str,
     /// The waits that the library measured.
     seen: Option<Seen>,
     /// How the program ended, unless that was the end of the time.
@@ -59,7 +61,7 @@ pub(super) fn run(args: &TraceArgs, attempt: &Attempt) -> Result<ExitCode, Failu
         refused(anyhow!("{why}: nothing can be compared"))
     })?;
     let mut facts = facts(&last.engine);
-    "perf".clone_into(&mut facts.source);
+    last.by.clone_into(&mut facts.source);
     let mut run: Run = run_of(&last.engine, facts);
     run.started_at = Some(started_at);
     run.machine = machine;
@@ -115,7 +117,12 @@ impl Rounds<'_> {
         let prepared = self.library.as_ref();
         let prepared = prepared.map(|library| library.prepare(turn, is_changed));
         let mut prepared = prepared.transpose().map_err(of_library)?;
-        let source = Source::perf(Scope::Children)?;
+        let source = match Source::perf(Scope::Children) {
+            // It only predicts what the library measures.
+            Err(_) if self.library.is_some() => Source::None,
+            source => source?,
+        };
+        let by = source.name();
         let predicting = match self.attempt {
             Attempt::Slack(slack) => Slack(slack.as_ns()),
             Attempt::Accurate | Attempt::Emulate(_) => Slack::default(),
@@ -130,6 +137,7 @@ impl Rounds<'_> {
         }
         let seen = prepared.map(|prepared| prepared.seen());
         Ok(Some(Round {
+            by,
             seen: seen.transpose().map_err(of_library)?,
             ended: end.by_itself,
             engine: trace.into_engine(),
@@ -369,6 +377,7 @@ mod tests {
             .replace("clock_nanosleep", "futex")
             .replace("exit 0", "exit -110");
         let round = Round {
+            by: "perf",
             engine: text::read(&events).unwrap(),
             seen: None,
             ended: None,

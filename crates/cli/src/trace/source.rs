@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::anyhow;
 use punctual_os::perf::{Perf, Scope};
@@ -15,6 +16,8 @@ use super::{By, Failure, TraceArgs, UNSEEN, refused};
 pub(super) enum Source<'a> {
     Perf(Box<Perf>, &'a [OsString]),
     Library(Box<Library<'a>>),
+    /// No events, where the library of another command measures the waits.
+    None,
 }
 
 impl<'a> Source<'a> {
@@ -53,7 +56,7 @@ impl<'a> Source<'a> {
     pub(super) const fn name(&self) -> &'static str {
         match self {
             Self::Perf(..) => "perf",
-            Self::Library(_) => "library",
+            Self::Library(_) | Self::None => "library",
         }
     }
 
@@ -62,6 +65,7 @@ impl<'a> Source<'a> {
         match self {
             Self::Perf(..) => UNSEEN.map(str::to_owned).to_vec(),
             Self::Library(library) => library.unseen(),
+            Self::None => vec![],
         }
     }
 
@@ -70,10 +74,11 @@ impl<'a> Source<'a> {
         match self {
             Self::Perf(perf, _) => perf.tick_ns(),
             Self::Library(library) => library.tick_ns(),
+            Self::None => None,
         }
     }
 
-    /// Starts the program of the command line.
+    /// Starts the program of the command line, if there is one for this source.
     pub(super) fn start(&mut self) -> std::io::Result<Program> {
         match self {
             Self::Perf(_, command) => {
@@ -83,6 +88,7 @@ impl<'a> Source<'a> {
                 Program::start(Command::new(name).args(rest))
             }
             Self::Library(library) => library.start(),
+            Self::None => Err(std::io::ErrorKind::NotFound.into()),
         }
     }
 
@@ -91,6 +97,7 @@ impl<'a> Source<'a> {
         match self {
             Self::Perf(perf, _) => perf.wait(ms),
             Self::Library(library) => library.wait(ms),
+            Self::None => std::thread::sleep(Duration::from_millis(ms.into())),
         }
     }
 
@@ -99,6 +106,7 @@ impl<'a> Source<'a> {
         match self {
             Self::Perf(perf, _) => perf.read(last, take),
             Self::Library(library) => library.read(last, take),
+            Self::None => {}
         }
     }
 }

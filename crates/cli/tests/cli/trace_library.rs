@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use punctual_record::{Experiment, LateCause, Run, Traced, TracedTimeout};
 use tempfile::TempDir;
@@ -297,9 +297,8 @@ fn events_that_were_written_make_the_same_waits() {
     assert!(live.contains("\"name\":\"late\""));
 }
 
-/// As another user, who may not trace.
-#[test]
-fn the_library_is_taken_where_tracing_is_not_permitted() {
+/// A command line as another user, who may not trace; `None` if this one cannot become another.
+fn without_privilege(arguments: &[&str]) -> Option<Output> {
     let folder = folder();
     let path = folder.path();
     let program = path.join("punctual");
@@ -307,22 +306,45 @@ fn the_library_is_taken_where_tracing_is_not_permitted() {
     for file in [path, &program, &path.join("waits")] {
         fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
     }
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
-    command.args(["--inh-caps=-all", "--bounding-set=-all"]);
-    command
-        .arg(&program)
-        .args(["trace", "--full", "--", "./waits", "sleeps", "3"]);
-    let output = command.current_dir(path).env_remove("TMPDIR").output();
-    let output = match output {
-        Ok(output) if output.status.success() => output,
+    let as_nobody = |program: &Path, arguments: &[&str]| {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+        command.args(["--inh-caps=-all", "--bounding-set=-all"]);
+        command.arg(program).args(arguments);
+        command.current_dir(path).env_remove("TMPDIR").output()
+    };
+    match as_nobody(Path::new("true"), &[]) {
+        Ok(output) if output.status.success() => {}
         other => {
             eprintln!("skipped: this user cannot become another: {other:?}");
-            return;
+            return None;
         }
+    }
+    Some(as_nobody(&program, arguments).unwrap())
+}
+
+#[test]
+fn the_library_is_taken_where_tracing_is_not_permitted() {
+    let Some(output) = without_privilege(&["trace", "--full", "--", "./waits", "sleeps", "3"])
+    else {
+        return;
     };
     let said = stderr(&output);
+    assert!(output.status.success(), "{said}");
     assert!(said.contains("source library; 0 lost"), "{said}");
+}
+
+/// The library measures it, so only the prediction is missing.
+#[test]
+fn accurate_waits_are_tried_where_tracing_is_not_permitted() {
+    let tried = ["trace", "--try", "accurate", "--", "./waits", "sleeps", "30"];
+    let Some(output) = without_privilege(&tried) else {
+        return;
+    };
+    let said = stderr(&output);
+    assert!(output.status.success(), "{said}");
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("with accurate: measured "), "{said}");
 }
 
 #[test]

@@ -41,12 +41,13 @@ pub(crate) fn section(run: &Run) -> Option<Section> {
 /// The answer for some waits: by how much the change moved their median.
 fn sentence(waits: &TriedWaits, change: &str) -> Option<String> {
     let [before, after] = waits.late_ns_p50()?;
-    let predicted = match waits.predicted_ns_p50 {
+    let measured = match waits.predicted_ns_p50 {
         Some(predicted) => format!(
-            "predicted {} late at p50, ",
-            units::duration(predicted.median)
+            "predicted {} late at p50, measured {}",
+            units::duration(predicted.median),
+            with_ends(after)
         ),
-        None => "late at p50 ".to_owned(),
+        None => format!("measured {} late at p50", with_ends(after)),
     };
     let differs = before.high < after.low || after.high < before.low;
     let doubt = match differs {
@@ -54,9 +55,8 @@ fn sentence(waits: &TriedWaits, change: &str) -> Option<String> {
         false => "; the rounds with it and without it do not differ clearly",
     };
     Some(format!(
-        "{} with {change}: {predicted}measured {}, before {}{doubt}.",
+        "{} with {change}: {measured}, before {}{doubt}.",
         waits.waits,
-        with_ends(after),
         with_ends(before),
     ))
 }
@@ -147,7 +147,7 @@ mod tests {
         );
         let text = said(BEFORE, [66e3; 3], None, "library");
         assert!(
-            text.contains("slack=1ns: late at p50 measured 66.0 us, before 118 us"),
+            text.contains("slack=1ns: measured 66.0 us late at p50, before 118 us"),
             "{text}"
         );
         assert!(text.contains("a library that the program loaded"), "{text}");
