@@ -337,7 +337,9 @@ fn the_library_is_taken_where_tracing_is_not_permitted() {
 /// The library measures it, so only the prediction is missing.
 #[test]
 fn accurate_waits_are_tried_where_tracing_is_not_permitted() {
-    let tried = ["trace", "--try", "accurate", "--", "./waits", "sleeps", "30"];
+    let tried = [
+        "trace", "--try", "accurate", "--", "./waits", "sleeps", "30",
+    ];
     let Some(output) = without_privilege(&tried) else {
         return;
     };
