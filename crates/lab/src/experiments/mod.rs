@@ -42,6 +42,103 @@ use punctual_record::experiment::Crowd;
 
 use crate::rounds::Case;
 
+/// The experiments, in the order in which they run.
+pub static EVERY: [Known; 10] = [
+    Known {
+        name: "clocks",
+        is_usual: true,
+        takes_cpu: true,
+        measures: Measures::Interleaved(|planner, machine, _| {
+            let cases = clocks::cases(machine, planner.effort, planner.conditions);
+            Ok(Measured::with(clocks::run, cases, 1))
+        }),
+    },
+    Known {
+        name: "timers",
+        is_usual: true,
+        takes_cpu: true,
+        measures: Measures::Interleaved(|planner, machine, _| {
+            let sleep = planner.usual(machine)?[0];
+            let cases = timers::cases(machine, sleep, planner.effort, planner.conditions);
+            let measured = Measured::with(timers::run, cases, ROUNDS);
+            Ok(measured.predicted(Predicted::InEachRound))
+        }),
+    },
+    Known {
+        name: "sleep",
+        is_usual: true,
+        takes_cpu: true,
+        measures: Measures::Interleaved(|planner, machine, _| {
+            let calls = every_call(machine).map_err(why)?;
+            let cases = ladders::sleep_cases(&calls, planner.effort, planner.conditions);
+            Ok(Measured::of(cases).predicted(Predicted::Once))
+        }),
+    },
+    Known {
+        name: "yield",
+        is_usual: true,
+        takes_cpu: true,
+        measures: Measures::Interleaved(|planner, _, _| {
+            let cases = yielding::cases(planner.effort, planner.conditions.cpu);
+            Ok(Measured::of(cases))
+        }),
+    },
+    Known {
+        name: "load",
+        is_usual: false,
+        takes_cpu: true,
+        measures: Measures::Interleaved(|planner, machine, left_out| {
+            let cpus = planner.cpus()?;
+            let (priorities, refused) = load::priorities(machine);
+            left_out.extend(refused);
+            let (calls, cpu) = (planner.usual(machine)?, planner.conditions.cpu);
+            let cases = load::cases(&calls, &priorities, cpus, planner.effort, cpu);
+            Ok(Measured::of(cases))
+        }),
+    },
+    Known {
+        name: "cores",
+        is_usual: false,
+        takes_cpu: false,
+        measures: Measures::Interleaved(|planner, machine, _| {
+            let sleep = planner.usual(machine)?[0];
+            let cases = cores::cases(sleep, &planner.cores()?, planner.effort);
+            Ok(Measured::of(cases).predicted(Predicted::Once))
+        }),
+    },
+    Known {
+        name: "gap",
+        is_usual: true,
+        takes_cpu: true,
+        measures: Measures::Interleaved(|planner, machine, _| {
+            let calls = ladders::gap_calls(machine, planner.facts).map_err(why)?;
+            Ok(Measured::of(ladders::gap_cases(
+                &calls,
+                planner.effort,
+                planner.conditions,
+            )))
+        }),
+    },
+    Known {
+        name: "inherit",
+        is_usual: false,
+        takes_cpu: false,
+        measures: Measures::Scenario(&["inherit-slack", "inherit-request"]),
+    },
+    Known {
+        name: "wakeups",
+        is_usual: true,
+        takes_cpu: false,
+        measures: Measures::Scenario(&["waiting-styles"]),
+    },
+    Known {
+        name: "jobs",
+        is_usual: true,
+        takes_cpu: false,
+        measures: Measures::Scenario(&["job-system"]),
+    },
+];
+
 /// The number of turns of every subject: the fewest rounds whose interval holds a median with 95
 /// %, and by which runs can be compared.
 pub const ROUNDS: u32 = 6;
