@@ -2,9 +2,9 @@
 
 use anyhow::{Result, anyhow, bail};
 use punctual_core::Nanos;
-use punctual_lab::experiments::{Conditions, Effort};
+use punctual_lab::experiments::{Conditions, EVERY, Effort};
 use punctual_lab::host::usual_cpu;
-use punctual_lab::plan::measure::{EVERY, Known, PlannedExperiment, Planner, What};
+use punctual_lab::plan::measure::{Known, PlannedExperiment, Planner, What};
 use punctual_program::Machine;
 use punctual_record::{Findings, MachineFacts, Warning};
 use punctual_report::not_done;

@@ -1,4 +1,5 @@
-//! The experiments on the clocks, timers and scheduler of an OS.
+//! Plans of the experiments on the clocks, timers and scheduler of an OS, which are listed as
+//! [`EVERY`](crate::experiments::EVERY).
 
 use punctual_core::{Method, Nanos};
 use punctual_program::{Machine, Refusal};
@@ -7,10 +8,7 @@ use punctual_sim::Model;
 
 use super::Interleaved;
 use crate::experiments::cores::Core;
-use crate::experiments::{
-    Call, Conditions, Effort, ROUNDS, clocks, cores, every_call, ladders, load, timers,
-    usual_calls, yielding,
-};
+use crate::experiments::{Call, Conditions, Effort, ROUNDS, usual_calls};
 use crate::host_cores;
 use crate::rounds::{self, Case, Results};
 use crate::scenario::{Scenario, shipped};
@@ -19,15 +17,17 @@ use crate::scenario::{Scenario, shipped};
 pub struct Known {
     /// As the user types it.
     pub name: &'static str,
+    /// Its line in the help, with about how long it takes.
+    pub about: &'static str,
     /// Whether it is measured where nothing is named.
     pub is_usual: bool,
     /// Whether it can be kept on one CPU.
     pub takes_cpu: bool,
-    measures: Measures,
+    pub(crate) measures: Measures,
 }
 
 /// The kinds of measurement.
-enum Measures {
+pub(crate) enum Measures {
     /// Cases that take turns; what can only be measured in part is told
     /// beside them.
     Interleaved(fn(&Planner, &mut dyn Machine, &mut Vec<NotDone>) -> Result<Measured, Why>),
@@ -95,11 +95,11 @@ pub enum Predicted {
 }
 
 impl Measured {
-    fn of(cases: Vec<Case>) -> Self {
+    pub(crate) fn of(cases: Vec<Case>) -> Self {
         Self::with(rounds::run, cases, ROUNDS)
     }
 
-    fn with(run: RunRace, cases: Vec<Case>, rounds: u32) -> Self {
+    pub(crate) fn with(run: RunRace, cases: Vec<Case>, rounds: u32) -> Self {
         Self {
             interleaved: Interleaved { cases, rounds },
             run,
@@ -107,7 +107,7 @@ impl Measured {
         }
     }
 
-    fn predicted(self, predicted: Predicted) -> Self {
+    pub(crate) fn predicted(self, predicted: Predicted) -> Self {
         Self { predicted, ..self }
     }
 }
@@ -225,7 +225,7 @@ impl Planner<'_> {
     }
 
     /// The machine's sleep, and its timer if that is another call.
-    fn usual(&self, machine: &mut dyn Machine) -> Result<Vec<Call>, Why> {
+    pub(crate) fn usual(&self, machine: &mut dyn Machine) -> Result<Vec<Call>, Why> {
         let calls = usual_calls(machine, self.facts).map_err(why)?;
         if calls.is_empty() {
             return Err(format!("{} has no `{}`", self.machine(), Method::Sleep));
@@ -233,7 +233,7 @@ impl Planner<'_> {
         Ok(calls)
     }
 
-    fn cpus(&self) -> Result<usize, Why> {
+    pub(crate) fn cpus(&self) -> Result<usize, Why> {
         match self.model {
             None => Ok(std::thread::available_parallelism().map_or(1, std::num::NonZero::get)),
             Some(model) => model.cpus().ok_or_else(|| {
@@ -243,7 +243,7 @@ impl Planner<'_> {
         }
     }
 
-    fn cores(&self) -> Result<Vec<Core>, Why> {
+    pub(crate) fn cores(&self) -> Result<Vec<Core>, Why> {
         if self.model.is_some() {
             let core = |cpu| Core { cpu, kind: None };
             return Ok((0..self.cpus()?).map(core).collect());
@@ -262,6 +262,6 @@ impl Planner<'_> {
     }
 }
 
-fn why(refusal: Refusal) -> Why {
+pub(crate) fn why(refusal: Refusal) -> Why {
     refusal.to_string()
 }
