@@ -2,7 +2,7 @@
 
 mod plan;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use punctual_core::Nanos;
@@ -13,66 +13,47 @@ use punctual_lab::rounds::{self, Case, End, Results};
 use punctual_lab::{predict, predict_timers, rule_in_force, scenario};
 use punctual_program::{Machine, Refusal};
 use punctual_record::experiment::Timers;
-use punctual_record::{Experiment, MachineFacts, Measurement, NotDone, OfExperiment, Run};
+use punctual_record::{Experiment, Measurement, NotDone, OfExperiment};
 use punctual_report::{not_done, prose};
 
 use crate::options::{Effort, Output, Place};
 use crate::progress::Progress;
-use crate::session::{self, Outputs};
+use crate::session::{self, Measured, Session};
 use crate::{Done, say};
 use plan::MeasurePlan;
 
 /// Runs the command.
 pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
-    let here = args.place.is_here();
     let mut on = session::machine(args.place.on.as_ref(), args.place.seed())?;
     let plan = MeasurePlan::of(args, &mut *on.machine, &on.facts)?;
-    let outputs = Outputs::new(&args.output)?;
-    let started_at = here.then(session::now);
-    plan.announce(!here);
+    let mut session = Session::begin(on, &args.output)?;
+    plan.announce(&session);
 
-    let mut results = Results::default();
-    let mut warnings = plan.left_out.clone();
-    let mut progress = plan.progress();
-    for part in &plan.parts {
-        match measure(part, &mut *on.machine, &on.facts, here, &mut progress) {
-            Ok((more, denied)) => {
-                results.extend(more);
-                warnings.extend(denied.iter().map(not_done));
-            }
-            Err(why) => {
-                let failed = format!("{}: {why:#}", part.name);
-                results.end.failed = Some(Refusal::new(failed));
-            }
-        }
-        if results.end.is_early() {
-            break;
-        }
-    }
-    drop(progress);
-    let run = Run {
-        warnings,
-        beside: plan.findings(args),
-        ..session::run_of(results, started_at)
-    };
-    let rounds = plan.parts.iter().filter_map(PlannedExperiment::rounds);
-    let run = on.warned(run, rounds.min().unwrap_or(0));
+    let mut left_out = plan.left_out.clone();
+    let here = args.place.is_here();
+    let results = session.measure(&plan.parts, |part, on, progress| {
+        let (results, denied) =
+            measure(part, on, here, progress).with_context(|| part.name.clone())?;
+        left_out.extend(denied.iter().map(not_done));
+        Ok(results)
+    });
+    let (run, outputs) = session.end(results, plan.findings(args), left_out);
     outputs.answer(&run)
 }
 
 /// Measures, and says what could not be set.
 fn measure(
     part: &PlannedExperiment,
-    machine: &mut dyn Machine,
-    facts: &MachineFacts,
+    on: &mut Measured,
     here: bool,
     progress: &mut Progress,
 ) -> Result<(Results, Vec<NotDone>)> {
+    let machine = &mut *on.machine;
     match &part.what {
         What::Interleaved(planned) => Ok((compete(planned, machine, here, progress)?, vec![])),
         What::Scenario(scenario) => {
             progress.next(&part.name, scenario.length());
-            let ran = scenario::run_on(scenario, machine, &facts.name);
+            let ran = scenario::run_on(scenario, machine, &on.facts.name);
             let ran = ran.map_err(|why| anyhow!(why))?;
             let results = Results {
                 measurements: ran.measurements,
@@ -94,7 +75,7 @@ fn compete(
     progress: &mut Progress,
 ) -> Result<Results> {
     let Interleaved { cases, rounds } = &planned.interleaved;
-    let mut raced = (planned.run)(machine, cases, *rounds, &mut |now| progress.case(now.next))?;
+    let mut raced = (planned.run)(machine, cases, *rounds, &mut progress.turns())?;
     match (planned.predicted, rule_in_force().filter(|_| here)) {
         (Predicted::Once, Some(rule)) => predict(&rule, cases, *rounds, &mut raced.measurements)?,
         (Predicted::InEachRound, Some(_)) => predict_timers(cases, &mut raced.measurements)?,

@@ -6,7 +6,7 @@ use punctual_program::{Machine, Refusal};
 use punctual_record::{MachineFacts, NotDone};
 use punctual_sim::Model;
 
-use super::Interleaved;
+use super::{Interleaved, Part};
 use crate::experiments::cores::Core;
 use crate::experiments::{Call, Conditions, Effort, ROUNDS, usual_calls};
 use crate::host_cores;
@@ -112,27 +112,24 @@ impl Measured {
     }
 }
 
-impl PlannedExperiment {
-    /// How long it takes if all its waits are on time.
-    pub fn length(&self) -> Nanos {
+impl Part for PlannedExperiment {
+    fn length(&self) -> Nanos {
         match &self.what {
             What::Interleaved(measured) => measured.interleaved.length(),
             What::Scenario(scenario) => scenario.length(),
         }
     }
 
-    /// How many turns there are.
-    pub fn batches(&self) -> usize {
+    fn batches(&self) -> usize {
         match &self.what {
             What::Interleaved(measured) => measured.interleaved.batches(),
             What::Scenario(_) => 1,
         }
     }
 
-    /// How many rounds it has, unless it is a scenario.
-    pub fn rounds(&self) -> Option<u32> {
+    fn rounds(&self) -> Option<u32> {
         match &self.what {
-            What::Interleaved(measured) => Some(measured.interleaved.rounds),
+            What::Interleaved(measured) => measured.interleaved.rounds(),
             What::Scenario(_) => None,
         }
     }

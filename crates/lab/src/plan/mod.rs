@@ -12,6 +12,24 @@ use punctual_core::Nanos;
 
 use crate::rounds::{self, Case};
 
+/// A part of a plan; parts are measured one after the other.
+pub trait Part {
+    /// How long it takes if all its waits are on time.
+    fn length(&self) -> Nanos;
+
+    /// How many turns there are in all.
+    fn batches(&self) -> usize;
+
+    /// How many rounds it has; `None` of a scenario.
+    fn rounds(&self) -> Option<u32>;
+}
+
+/// How long `parts` take together.
+pub fn length<P: Part>(parts: &[P]) -> Nanos {
+    let lengths = parts.iter().map(Part::length);
+    lengths.fold(Nanos::ZERO, |sum, one| sum + one)
+}
+
 /// Cases that take turns.
 #[derive(Debug)]
 pub struct Interleaved {
@@ -21,14 +39,16 @@ pub struct Interleaved {
     pub rounds: u32,
 }
 
-impl Interleaved {
-    /// How long it takes if all its waits are on time.
-    pub fn length(&self) -> Nanos {
+impl Part for Interleaved {
+    fn length(&self) -> Nanos {
         rounds::length(&self.cases, self.rounds)
     }
 
-    /// How many turns there are in all.
-    pub fn batches(&self) -> usize {
+    fn batches(&self) -> usize {
         self.cases.len() * self.rounds as usize
+    }
+
+    fn rounds(&self) -> Option<u32> {
+        Some(self.rounds)
     }
 }
