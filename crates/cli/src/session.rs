@@ -75,7 +75,7 @@ pub(crate) struct Session<'o> {
 }
 
 impl<'o> Session<'o> {
-    /// Begins, after all that may be refused: makes sure that the results can be written.
+    /// Begins after everything that can be refused, and makes sure that the results can be written.
     pub(crate) fn begin(on: Measured, output: &'o Output) -> Result<Self> {
         let outputs = Outputs::new(output)?;
         let started_at = on.is_here().then(now);
@@ -87,8 +87,8 @@ impl<'o> Session<'o> {
         })
     }
 
-    /// Says on standard error what is about to happen and how long it takes; nothing of a part
-    /// without words.
+    /// Says on standard error what is about to happen and how long it takes. A part without words
+    /// is not announced.
     pub(crate) fn announce<P: Part>(&self, parts: &[P], words: impl Fn(&P) -> Option<String>) {
         for part in parts {
             if let Some(words) = words(part) {
@@ -124,8 +124,8 @@ impl<'o> Session<'o> {
         results
     }
 
-    /// The Run of what was measured, with what else was seen and the warnings that it deserves, and
-    /// where it goes. What was left out is warned of first.
+    /// Returns the Run of these results, and where it goes. The warnings of experiments that were
+    /// left out come before those of the results.
     pub(crate) fn end(
         self,
         results: Results,

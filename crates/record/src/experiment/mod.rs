@@ -94,11 +94,11 @@ const WARM_UP: &str = "warm_up_waits";
 
 /// The parameters of an experiment, by the names of its fields.
 pub(crate) trait Parameters: Serialize {
-    /// Those that make a difference between two measurements of a subject: all fields, unless it
-    /// says otherwise.
+    /// The parameters that make a difference between two measurements of a subject: all fields,
+    /// unless the type says otherwise.
     ///
-    /// Findings make no difference. Some other fields tell something of the run instead: the round
-    /// and the model are pooled and set side by side.
+    /// Findings are no parameters. A round and a model are none either, as rounds are pooled and
+    /// models are set side by side.
     fn params(&self) -> Value {
         json!(self)
     }
@@ -117,7 +117,7 @@ pub trait OfLength: OfExperiment {
 }
 
 /// The enum, the names of its variants, and where in it each kind of experiment is, so that each
-/// experiment is one row. Those with many findings are `in Box`.
+/// experiment is one row. An experiment with many findings is `in Box`.
 macro_rules! experiments {
     ($($(#[$doc:meta])* $name:literal: $variant:ident($kind:ident $(in $pointer:ident)?),)*) => {
         /// One experiment each. Files name them by the tag `experiment`.

@@ -43,7 +43,7 @@ pub struct Watch {
 
 impl Parameters for Watch {
     fn params(&self) -> Value {
-        // What it takes exception to changes no wait, and its CPU is one of however many.
+        // The limits change no wait, and its CPU is one of however many the machine has.
         json!({ "period_ns": self.period_ns })
     }
 }
