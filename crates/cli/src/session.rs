@@ -139,10 +139,7 @@ impl<'o> Session<'o> {
         };
         let mut run = Run {
             started_at: self.started_at,
-            beside: Findings {
-                learned: results.learned,
-                ..beside
-            },
+            beside,
             warnings: left_out,
             results: results.measurements,
             ..run()

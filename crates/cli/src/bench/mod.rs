@@ -11,6 +11,7 @@ use punctual_lab::plan::article::fake;
 use punctual_lab::rounds;
 use punctual_lab::{informed, predict, robustness_facts, rule_in_force};
 use punctual_program::Machine;
+use punctual_record::Findings;
 use punctual_record::experiment::Crowd;
 use punctual_sim::Model;
 
@@ -58,7 +59,11 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
         results.measurements.extend(simulated);
     }
 
-    let (run, outputs) = session.end(results, plan.findings(args), vec![]);
+    let beside = Findings {
+        learned: std::mem::take(&mut results.learned),
+        ..plan.findings(args)
+    };
+    let (run, outputs) = session.end(results, beside, vec![]);
     match args.explain {
         true => outputs.deliver(&run, &punctual_report::explained(&run)),
         false => outputs.answer(&run),
