@@ -306,3 +306,52 @@ impl<'o> Outputs<'o> {
         Ok(Done::unless(run.interrupted))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use punctual_record::Measurement;
+
+    use super::*;
+
+    /// A part of one batch, of which nothing else is known.
+    struct OfName(&'static str);
+
+    impl Part for OfName {
+        fn length(&self) -> Nanos {
+            Nanos::from_ms(1)
+        }
+
+        fn batches(&self) -> usize {
+            1
+        }
+
+        fn rounds(&self) -> Option<u32> {
+            None
+        }
+    }
+
+    #[test]
+    fn a_part_that_fails_ends_the_measurement_and_what_was_measured_before_is_kept() {
+        let model = Model::parse("linux").unwrap();
+        let on = machine(Some(&model), 1).unwrap();
+        let output = Output::default();
+        let mut session = Session::begin(on, &output).unwrap();
+        let mut begun = Vec::new();
+        let parts = ["first", "second", "third"].map(OfName);
+        let results = session.measure(&parts, |part, _, _| {
+            begun.push(part.0);
+            if part.0 == "second" {
+                bail!("it broke");
+            }
+            Ok(Results {
+                measurements: vec![Measurement::default()],
+                ..Results::default()
+            })
+        });
+        let (run, _) = session.end(results, Findings::default(), vec![]);
+        assert_eq!(begun, ["first", "second"]);
+        assert_eq!(run.results.len(), 1);
+        assert_eq!(run.failed.as_deref(), Some("it broke"));
+        assert!(run.interrupted && run.started_at.is_none());
+    }
+}

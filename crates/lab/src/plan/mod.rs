@@ -1,8 +1,9 @@
 //! How long and how often to measure what, for the commands that measure.
 //!
-//! [`measure`] lists the experiments on the OS, a row for each; [`bench`](mod@bench) has
-//! those that compare ways of waiting, of which [`article`] runs one on a model. Both come to [interleaved rounds](Interleaved) and scenarios,
-//! which the command announces and runs.
+//! [`measure`] plans the experiments on the OS, which are the rows of
+//! [`EVERY`](crate::experiments::EVERY). [`bench`](mod@bench) has those that compare ways of waiting, of
+//! which [`article`] runs one on a model. Both make [parts](Part): [interleaved rounds](Interleaved) and
+//! scenarios, which the command announces and runs.
 
 pub mod article;
 pub mod bench;
