@@ -48,7 +48,7 @@ pub(crate) struct Measured {
     pub(crate) machine: Box<dyn Machine>,
     pub(crate) facts: MachineFacts,
     /// The witness of other activity meanwhile; `None` on a simulated computer.
-    pub(crate) witness: Option<Witness>,
+    witness: Option<Witness>,
 }
 
 impl Measured {

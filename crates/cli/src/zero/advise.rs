@@ -16,10 +16,9 @@ use punctual_zero_sim::Machine;
 
 use crate::host::refuse_a_faked_clock;
 use crate::options::{Effort, Output};
-use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::values::{bytes, one_of};
-use crate::zero::answer;
+use crate::zero::{answer, in_turns};
 use crate::{Done, say, stop};
 
 pub(crate) const ABOUT: &str = "\
@@ -159,9 +158,7 @@ fn measure(
     let cells = Cell::all(args.kernel, area, settings.to_vec());
     let mut plan = PoolPlan::of_cells(cells, rounds, args.effort.quick, stop.clone())?;
     announce(&mut plan)?;
-    let mut bar = Progress::alike(plan.batches());
-    let ran = plan.run(&mut |progress| bar.at(progress.done, &progress.next));
-    drop(bar);
+    let ran = in_turns(plan.batches(), |progress| plan.run(progress));
     Ok((plan, ran))
 }
 
