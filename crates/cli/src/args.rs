@@ -65,7 +65,7 @@ Start with doctor. A command for each question:
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Measure what the clocks, timers and scheduler of this OS really do, or a simulated one's (about 50 s)
-    #[command(long_about = measure::ABOUT, after_long_help = measure::AFTER)]
+    #[command(long_about = measure::about(), after_long_help = measure::AFTER)]
     Measure(Box<MeasureArgs>),
 
     /// Say why waits are late here: the timer rule in force, its prediction beside what is measured, and what helps (about 10 s)

@@ -8,16 +8,15 @@ use punctual_core::Nanos;
 use punctual_import::Hints;
 use punctual_lab::doctor::{Examined, Pace, ROUNDS, diagnose, examine};
 use punctual_lab::energy_report;
-use punctual_lab::rounds;
+use punctual_lab::plan::Interleaved;
 use punctual_lab::scenario;
 use punctual_lab::timer_rule;
-use punctual_record::{Measurement, Run};
+use punctual_record::{Findings, Measurement, Run};
 use punctual_report::doctor::{anonymous, in_words};
 
 use crate::files::{self, Target};
 use crate::options::{Effort, Output, Place, refuse};
-use crate::progress::Progress;
-use crate::session::{self, Outputs};
+use crate::session::{self, Outputs, Session};
 use crate::simulate::list::{Found, find};
 use crate::{Done, asked, print, say};
 
@@ -110,7 +109,7 @@ fn examined(args: &DoctorArgs) -> Result<Done> {
     };
     args.place.check()?;
     let model = args.place.on.as_ref();
-    let mut on = session::machine(model, args.place.seed())?;
+    let on = session::machine(model, args.place.seed())?;
     let mut examined = match model {
         Some(model) => Examined::simulated(model, args.hold).map_err(|why| anyhow!(why))?,
         None => Examined::here(args.hold),
@@ -125,30 +124,20 @@ fn examined(args: &DoctorArgs) -> Result<Done> {
     for case in &cases {
         on.machine.check(&case.program)?;
     }
-    let outputs = Outputs::new(&args.output)?;
+    let mut session = Session::begin(on, &args.output)?;
     let share = args.share.as_deref().map(Target::new).transpose()?;
-    let started_at = args.place.is_here().then(session::now);
-
-    let length = rounds::length(&cases, rounds);
+    let parts = [Interleaved { cases, rounds }];
     if args.place.is_here() {
-        say!(
-            "doctor: {} kinds of waits in {}, {}",
-            cases.len(),
-            session::rounds(rounds),
-            session::about(length, false),
-        );
+        session.announce(&parts, |part| {
+            let (kinds, rounds) = (part.cases.len(), session::rounds(rounds));
+            Some(format!("doctor: {kinds} kinds of waits in {rounds}"))
+        });
     }
-    let mut bar = Progress::new(cases.len() * rounds as usize, length);
-    let results = examine(
-        &examined,
-        &mut *on.machine,
-        &cases,
-        rounds,
-        &mut |progress| bar.case(progress.next),
-    )?;
-    drop(bar);
-
-    let run = on.warned(session::run_of(results, started_at), rounds);
+    let results = session.measure(&parts, |part, on, progress| {
+        let (machine, watch) = (&mut *on.machine, &mut progress.turns());
+        Ok(examine(&examined, machine, &part.cases, rounds, watch)?)
+    });
+    let (run, outputs) = session.end(results, Findings::default(), vec![]);
     let run = diagnosed(&examined, run);
     let delivered = outputs.answer(&run);
     if let Some(share) = share {

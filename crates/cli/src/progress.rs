@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use punctual_core::Nanos;
-use punctual_lab::rounds::Case;
+use punctual_lab::rounds::{self, Case};
 
 use crate::console::columns;
 use crate::{say, stop};
@@ -49,9 +49,14 @@ impl Progress {
     }
 
     /// A case begins.
-    pub(crate) fn case(&mut self, case: &Case) {
+    fn case(&mut self, case: &Case) {
         let what = format!("{} {}", case.experiment(), case.subject);
         self.next(&what, case.length);
+    }
+
+    /// Shows the case that comes next in rounds.
+    pub(crate) fn turns(&mut self) -> impl FnMut(rounds::Progress<'_>) {
+        move |now| self.case(now.next)
     }
 
     /// A batch begins that is like all others.

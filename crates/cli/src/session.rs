@@ -1,5 +1,5 @@
-//! The common parts of commands that measure: the machine, the announcement, and the destinations
-//! of the results.
+//! The common parts of commands that measure: the machine, the announcement, the parts of a plan in
+//! turn, and the destinations of the results.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,9 +7,10 @@ use anyhow::{Result, bail};
 use punctual_core::Nanos;
 use punctual_lab::host::Witness;
 use punctual_lab::model_facts;
+use punctual_lab::plan::{self, Part};
 use punctual_lab::rounds::{End, Results};
-use punctual_program::Machine;
-use punctual_record::{Disturbance, MachineFacts, Run, RunRow, Warning, visible};
+use punctual_program::{Machine, Refusal};
+use punctual_record::{Disturbance, Findings, MachineFacts, Run, RunRow, Warning, visible};
 use punctual_report::doctor::timer_rule;
 use punctual_report::{Figure, Report, Setting, warnings};
 use punctual_sim::{Model, SimMachine};
@@ -17,6 +18,7 @@ use punctual_sim::{Model, SimMachine};
 use crate::files::{self, Target};
 use crate::host::host_machine;
 use crate::options::Output;
+use crate::progress::Progress;
 use crate::{Done, print, say, stop};
 
 /// A simulated computer, or this one, which Ctrl-C stops.
@@ -46,7 +48,7 @@ pub(crate) struct Measured {
     pub(crate) machine: Box<dyn Machine>,
     pub(crate) facts: MachineFacts,
     /// The witness of other activity meanwhile; `None` on a simulated computer.
-    pub(crate) witness: Option<Witness>,
+    witness: Option<Witness>,
 }
 
 impl Measured {
@@ -58,16 +60,94 @@ impl Measured {
         }
     }
 
-    /// `run`, with what was seen besides, and the warnings that it deserves.
-    pub(crate) fn warned(self, mut run: Run, rounds: u32) -> Run {
+    fn is_here(&self) -> bool {
+        self.witness.is_some()
+    }
+}
+
+/// A measurement from its announcement to its Run.
+pub(crate) struct Session<'o> {
+    pub(crate) on: Measured,
+    outputs: Outputs<'o>,
+    started_at: Option<String>,
+    /// The fewest rounds of any part; 0 where none has rounds.
+    rounds: u32,
+}
+
+impl<'o> Session<'o> {
+    /// Begins after everything that can be refused, and makes sure that the results can be written.
+    pub(crate) fn begin(on: Measured, output: &'o Output) -> Result<Self> {
+        let outputs = Outputs::new(output)?;
+        let started_at = on.is_here().then(now);
+        Ok(Self {
+            on,
+            outputs,
+            started_at,
+            rounds: 0,
+        })
+    }
+
+    /// Says on standard error what is about to happen and how long it takes. A part without words
+    /// is not announced.
+    pub(crate) fn announce<P: Part>(&self, parts: &[P], words: impl Fn(&P) -> Option<String>) {
+        for part in parts {
+            if let Some(words) = words(part) {
+                say!("{words}, {}", self.about(part.length()));
+            }
+        }
+    }
+
+    /// A length as it is announced.
+    pub(crate) fn about(&self, length: Nanos) -> String {
+        about(length, !self.on.is_here())
+    }
+
+    /// Measures `parts` one after the other, with their progress, until one ends before its end.
+    pub(crate) fn measure<P: Part>(
+        &mut self,
+        parts: &[P],
+        mut measure: impl FnMut(&P, &mut Measured, &mut Progress) -> Result<Results>,
+    ) -> Results {
+        self.rounds = parts.iter().filter_map(Part::rounds).min().unwrap_or(0);
+        let batches = parts.iter().map(Part::batches).sum();
+        let mut progress = Progress::new(batches, plan::length(parts));
+        let mut results = Results::default();
+        for part in parts {
+            match measure(part, &mut self.on, &mut progress) {
+                Ok(more) => results.extend(more),
+                Err(why) => results.end.failed = Some(Refusal::new(format!("{why:#}"))),
+            }
+            if results.end.is_early() {
+                break;
+            }
+        }
+        results
+    }
+
+    /// Returns the Run of these results, and where it goes. The warnings of experiments that were
+    /// left out come before those of the results.
+    pub(crate) fn end(
+        self,
+        results: Results,
+        beside: Findings,
+        left_out: Vec<Warning>,
+    ) -> (Run, Outputs<'o>) {
+        let Measured { facts, witness, .. } = self.on;
         let setting = Setting {
-            rounds,
-            simulated: self.witness.is_none(),
+            rounds: self.rounds,
+            simulated: witness.is_none(),
         };
-        run.warnings
-            .extend(warnings(&self.facts, &run.results, setting));
-        run.machine = self.facts;
-        disturbed(run, self.witness.as_ref().and_then(Witness::disturbance))
+        let mut run = Run {
+            started_at: self.started_at,
+            beside,
+            warnings: left_out,
+            results: results.measurements,
+            ..run()
+        };
+        (run.warnings).extend(warnings(&facts, &run.results, setting));
+        run.machine = facts;
+        let disturbance = witness.as_ref().and_then(Witness::disturbance);
+        (ended(run, &results.end, disturbance), self.outputs)
     }
 }
 
@@ -102,16 +182,6 @@ pub(crate) fn run_here<R: RunRow>() -> Run<R> {
         machine: host_facts(),
         ..run()
     }
-}
-
-/// A Run of what was measured, and of how that ended.
-pub(crate) fn run_of(results: Results, started_at: Option<String>) -> Run {
-    let run = Run {
-        started_at,
-        results: results.measurements,
-        ..run()
-    };
-    ended(run, &results.end, None)
 }
 
 /// The command as the user typed it, without the path of the program.
@@ -234,5 +304,54 @@ impl<'o> Outputs<'o> {
         }
         output.refuse_unknown_tables(|| R::sections(run))?;
         Ok(Done::unless(run.interrupted))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_record::Measurement;
+
+    use super::*;
+
+    /// A part of one batch, of which nothing else is known.
+    struct OfName(&'static str);
+
+    impl Part for OfName {
+        fn length(&self) -> Nanos {
+            Nanos::from_ms(1)
+        }
+
+        fn batches(&self) -> usize {
+            1
+        }
+
+        fn rounds(&self) -> Option<u32> {
+            None
+        }
+    }
+
+    #[test]
+    fn a_part_that_fails_ends_the_measurement_and_what_was_measured_before_is_kept() {
+        let model = Model::parse("linux").unwrap();
+        let on = machine(Some(&model), 1).unwrap();
+        let output = Output::default();
+        let mut session = Session::begin(on, &output).unwrap();
+        let mut begun = Vec::new();
+        let parts = ["first", "second", "third"].map(OfName);
+        let results = session.measure(&parts, |part, _, _| {
+            begun.push(part.0);
+            if part.0 == "second" {
+                bail!("it broke");
+            }
+            Ok(Results {
+                measurements: vec![Measurement::default()],
+                ..Results::default()
+            })
+        });
+        let (run, _) = session.end(results, Findings::default(), vec![]);
+        assert_eq!(begun, ["first", "second"]);
+        assert_eq!(run.results.len(), 1);
+        assert_eq!(run.failed.as_deref(), Some("it broke"));
+        assert!(run.interrupted && run.started_at.is_none());
     }
 }

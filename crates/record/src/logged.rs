@@ -1,7 +1,9 @@
 //! Waits and frames that another program logged.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
+use crate::experiment::Parameters;
 use crate::late::{CAP_NS, Late, has_percentile};
 
 /// A series of waits or frames from the log of another program.
@@ -30,6 +32,15 @@ pub struct Logged {
     /// The values that are in no bin, as they were too great for the log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beyond: Option<Beyond>,
+}
+
+impl Parameters for Logged {
+    fn params(&self) -> Value {
+        match self.period_ns {
+            Some(period_ns) => json!({ "of": self.of, "period_ns": period_ns }),
+            None => json!({ "of": self.of }),
+        }
+    }
 }
 
 /// The kind of the values of a log.

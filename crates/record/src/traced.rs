@@ -1,7 +1,9 @@
 //! Waits of other programs, as events of the kernel show them.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
+use crate::experiment::Parameters;
 /// Waits of one thread with one call and of about one length.
 ///
 /// [`Measurement::late_ns`](crate::Measurement::late_ns) has the lateness of those that ended because
@@ -52,6 +54,12 @@ pub struct Traced {
     pub middle: LateShare,
     /// The same of the latest 1 %, or of a few more: whole bins of a histogram.
     pub latest: LateShare,
+}
+
+impl Parameters for Traced {
+    fn params(&self) -> Value {
+        json!({ "call": self.call, "timeout": self.timeout })
+    }
 }
 
 /// The cause of late waits.

@@ -8,15 +8,15 @@ use clap::{Args, Command as Definition, Subcommand};
 use punctual_core::{Nanos, Rate, StrategySpec};
 use punctual_lab::experiments::robustness;
 use punctual_lab::plan::article::fake;
-use punctual_lab::rounds::{self, Results};
+use punctual_lab::rounds;
 use punctual_lab::{informed, predict, robustness_facts, rule_in_force};
 use punctual_program::Machine;
+use punctual_record::Findings;
 use punctual_record::experiment::Crowd;
-use punctual_record::{Findings, Run};
 use punctual_sim::Model;
 
 use crate::options::{Effort, Output, Place};
-use crate::session::{self, Measured, Outputs};
+use crate::session::{self, Measured, Session};
 use crate::values::{List, SYNTAX, crowd, length, list, load};
 use crate::{Done, host};
 use plan::BenchPlan;
@@ -27,30 +27,16 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
     if let Some(Experiment::Regimes(regimes)) = &args.experiment {
         return regimes::run(args, regimes);
     }
-    let mut on = machine(args)?;
+    let on = machine(args)?;
     let plan = BenchPlan::of(args, &*on.machine, &on.facts)?;
     // Every refusal comes before anything is announced or made.
     plan.check(&*on.machine)?;
-    let outputs = Outputs::new(&args.output)?;
-    let started_at = args.runs_here().then(session::now);
-    plan.announce(!args.runs_here());
+    let mut session = Session::begin(on, &args.output)?;
+    session.announce(&plan.interleaved, plan::in_words);
 
-    let mut results = Results::default();
-    let mut progress = plan.progress();
-    for part in &plan.interleaved {
-        if results.end.is_early() {
-            break;
-        }
-        let raced = rounds::run(&mut *on.machine, &part.cases, part.rounds, &mut |now| {
-            progress.case(now.next);
-        });
-        let mut raced = match raced {
-            Ok(raced) => raced,
-            Err(refusal) => {
-                results.end.failed = Some(refusal);
-                break;
-            }
-        };
+    let mut results = session.measure(&plan.interleaved, |part, on, progress| {
+        let watch = &mut progress.turns();
+        let mut raced = rounds::run(&mut *on.machine, &part.cases, part.rounds, watch)?;
         if args.runs_here()
             && let Some(rule) = rule_in_force()
         {
@@ -59,14 +45,13 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
         if let Some(recording) = args.place.on.as_ref().and_then(Model::recording) {
             informed::compare(recording, &mut raced.measurements);
         }
-        results.extend(raced);
-    }
-    drop(progress);
+        Ok(raced)
+    });
     if plan.robustness && !results.end.is_early() {
         let machine =
             &mut |period| -> Box<dyn Machine> { Box::new(fake(period, args.place.seed())) };
         let mut simulated = robustness::run(&plan.strategies, machine)?;
-        if on.facts.name != robustness_facts().name {
+        if session.on.facts.name != robustness_facts().name {
             for measurement in &mut simulated {
                 measurement.simulated_on = Some(robustness_facts().name);
             }
@@ -74,13 +59,15 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
         results.measurements.extend(simulated);
     }
 
-    let run = as_run(args, &plan, on, started_at, results);
-    let text = if args.explain {
-        punctual_report::explained(&run)
-    } else {
-        args.output.of(&run)
+    let beside = Findings {
+        learned: std::mem::take(&mut results.learned),
+        ..plan.findings(args)
     };
-    outputs.deliver(&run, &text)
+    let (run, outputs) = session.end(results, beside, vec![]);
+    match args.explain {
+        true => outputs.deliver(&run, &punctual_report::explained(&run)),
+        false => outputs.answer(&run),
+    }
 }
 
 fn machine(args: &BenchArgs) -> Result<Measured> {
@@ -89,24 +76,6 @@ fn machine(args: &BenchArgs) -> Result<Measured> {
         return Ok(Measured::simulated(machine, robustness_facts()));
     }
     session::machine(args.place.on.as_ref(), args.place.seed())
-}
-
-fn as_run(
-    args: &BenchArgs,
-    plan: &BenchPlan,
-    on: Measured,
-    started_at: Option<String>,
-    mut results: Results,
-) -> Run {
-    let run = Run {
-        beside: Findings {
-            learned: std::mem::take(&mut results.learned),
-            ..plan.findings(args)
-        },
-        ..session::run_of(results, started_at)
-    };
-    let rounds = plan.interleaved.iter().map(|part| part.rounds);
-    on.warned(run, rounds.min().unwrap_or(0))
 }
 
 /// The options of `bench` that an experiment refuses.

@@ -16,7 +16,6 @@ use punctual_sim::Model;
 
 use super::{BenchArgs, Experiment};
 use crate::options::refuse;
-use crate::progress::Progress;
 use crate::values::twice;
 use crate::{host, say, session};
 
@@ -72,32 +71,6 @@ impl BenchPlan {
         Ok(())
     }
 
-    /// Says on standard error what is about to happen and how long it takes.
-    pub(super) fn announce(&self, in_virtual_time: bool) {
-        for interleaved in &self.interleaved {
-            let Some(first) = interleaved.cases.first() else {
-                continue;
-            };
-            say!(
-                "{}: {} subject runs in {}, {}",
-                first.experiment(),
-                interleaved.cases.len(),
-                session::rounds(interleaved.rounds),
-                session::about(interleaved.length(), in_virtual_time),
-            );
-        }
-    }
-
-    /// Before it begins.
-    pub(super) fn progress(&self) -> Progress {
-        let batches = self.interleaved.iter().map(Interleaved::batches);
-        let lengths = self.interleaved.iter().map(Interleaved::length);
-        Progress::new(
-            batches.sum(),
-            lengths.fold(Nanos::ZERO, |sum, one| sum + one),
-        )
-    }
-
     /// The plan, for the Run.
     pub(super) fn findings(&self, args: &BenchArgs) -> Findings {
         let is_random = !args.place.is_here() || self.robustness;
@@ -109,6 +82,13 @@ impl BenchPlan {
             ..Findings::default()
         }
     }
+}
+
+/// A part of the plan, as it is announced; `None` if nothing of it is measured.
+pub(super) fn in_words(part: &Interleaved) -> Option<String> {
+    let experiment = part.cases.first()?.experiment();
+    let (runs, rounds) = (part.cases.len(), session::rounds(part.rounds));
+    Some(format!("{experiment}: {runs} subject runs in {rounds}"))
 }
 
 /// Refuses options that mean nothing to the experiment.

@@ -72,7 +72,7 @@ pub(super) fn run(bench: &BenchArgs, args: &RegimesArgs) -> Result<Done> {
     let run = session::disturbed(run, witness.disturbance());
     let cells = cells(&run.results);
     let is_lost = cells.iter().any(|cell| cell.verdict == Verdict::Dearer);
-    match outputs.deliver(&run, &bench.output.of(&run))? {
+    match outputs.answer(&run)? {
         Done::Whole if args.gate && is_lost => Ok(Done::Differs),
         done => Ok(done),
     }

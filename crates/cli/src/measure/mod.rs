@@ -2,77 +2,58 @@
 
 mod plan;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use punctual_core::Nanos;
-use punctual_lab::experiments::timers;
+use punctual_lab::experiments::{EVERY, timers};
 use punctual_lab::plan::Interleaved;
-use punctual_lab::plan::measure::{EVERY, Measured as Planned, PlannedExperiment, Predicted, What};
+use punctual_lab::plan::measure::{Measured as Planned, PlannedExperiment, Predicted, What};
 use punctual_lab::rounds::{self, Case, End, Results};
 use punctual_lab::{predict, predict_timers, rule_in_force, scenario};
 use punctual_program::{Machine, Refusal};
 use punctual_record::experiment::Timers;
-use punctual_record::{Experiment, MachineFacts, Measurement, NotDone, OfExperiment, Run};
-use punctual_report::not_done;
+use punctual_record::{Experiment, Measurement, NotDone, OfExperiment};
+use punctual_report::{not_done, prose};
 
 use crate::options::{Effort, Output, Place};
 use crate::progress::Progress;
-use crate::session::{self, Outputs};
+use crate::session::{self, Measured, Session};
 use crate::{Done, say};
 use plan::MeasurePlan;
 
 /// Runs the command.
 pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
-    let here = args.place.is_here();
     let mut on = session::machine(args.place.on.as_ref(), args.place.seed())?;
     let plan = MeasurePlan::of(args, &mut *on.machine, &on.facts)?;
-    let outputs = Outputs::new(&args.output)?;
-    let started_at = here.then(session::now);
-    plan.announce(!here);
+    let mut session = Session::begin(on, &args.output)?;
+    plan.announce(&session);
 
-    let mut results = Results::default();
-    let mut warnings = plan.left_out.clone();
-    let mut progress = plan.progress();
-    for part in &plan.parts {
-        match measure(part, &mut *on.machine, &on.facts, here, &mut progress) {
-            Ok((more, denied)) => {
-                results.extend(more);
-                warnings.extend(denied.iter().map(not_done));
-            }
-            Err(why) => {
-                let failed = format!("{}: {why:#}", part.name);
-                results.end.failed = Some(Refusal::new(failed));
-            }
-        }
-        if results.end.is_early() {
-            break;
-        }
-    }
-    drop(progress);
-    let run = Run {
-        warnings,
-        beside: plan.findings(args),
-        ..session::run_of(results, started_at)
-    };
-    let rounds = plan.parts.iter().filter_map(PlannedExperiment::rounds);
-    let run = on.warned(run, rounds.min().unwrap_or(0));
+    let mut left_out = plan.left_out.clone();
+    let here = args.place.is_here();
+    let results = session.measure(&plan.parts, |part, on, progress| {
+        let (results, denied) =
+            measure(part, on, here, progress).with_context(|| part.name.clone())?;
+        left_out.extend(denied.iter().map(not_done));
+        Ok(results)
+    });
+    let (run, outputs) = session.end(results, plan.findings(args), left_out);
     outputs.answer(&run)
 }
 
 /// Measures, and says what could not be set.
 fn measure(
     part: &PlannedExperiment,
-    machine: &mut dyn Machine,
-    facts: &MachineFacts,
+    on: &mut Measured,
     here: bool,
     progress: &mut Progress,
 ) -> Result<(Results, Vec<NotDone>)> {
+    let machine = &mut *on.machine;
     match &part.what {
         What::Interleaved(planned) => Ok((compete(planned, machine, here, progress)?, vec![])),
         What::Scenario(scenario) => {
             progress.next(&part.name, scenario.length());
-            let ran = scenario::run_on(scenario, machine, &facts.name);
+            let ran = scenario::run_on(scenario, machine, &on.facts.name);
             let ran = ran.map_err(|why| anyhow!(why))?;
             let results = Results {
                 measurements: ran.measurements,
@@ -94,7 +75,7 @@ fn compete(
     progress: &mut Progress,
 ) -> Result<Results> {
     let Interleaved { cases, rounds } = &planned.interleaved;
-    let mut raced = (planned.run)(machine, cases, *rounds, &mut |now| progress.case(now.next))?;
+    let mut raced = (planned.run)(machine, cases, *rounds, &mut progress.turns())?;
     match (planned.predicted, rule_in_force().filter(|_| here)) {
         (Predicted::Once, Some(rule)) => predict(&rule, cases, *rounds, &mut raced.measurements)?,
         (Predicted::InEachRound, Some(_)) => predict_timers(cases, &mut raced.measurements)?,
@@ -103,13 +84,20 @@ fn compete(
     Ok(raced)
 }
 
-/// The start of its help.
-pub(crate) const ABOUT: &str = "\
+/// The start of its help, generated from the list of experiments.
+pub(crate) fn about() -> String {
+    let usual = EVERY.iter().filter(|known| known.is_usual);
+    let usual = prose::list(usual.map(|known| known.name));
+    let (others, last) = usual.rsplit_once(", ").unwrap_or(("", &usual));
+    format!(
+        "\
 Measure what the clocks, timers and scheduler of this OS really do.
 
-Without a name: clocks, timers, sleep, yield, gap, wakeups and jobs, in about 50 s. With names: these, each as long as it \
+Without a name: {others} and {last}, in about 50 s. With names: these, each as long as it \
 says below. With --quick: less of each, the default set in under 10 s; percentiles that so few samples do not back stay \
-blank. It says how long it takes before it begins. The same experiments run on a simulated OS, in virtual time, with --on MODEL.";
+blank. It says how long it takes before it begins. The same experiments run on a simulated OS, in virtual time, with --on MODEL."
+    )
+}
 
 /// The end of its help.
 pub(crate) const AFTER: &str = "\
@@ -164,27 +152,8 @@ pub(crate) const ALL: &str = "all";
 fn names() -> PossibleValuesParser {
     let all = PossibleValue::new(ALL).help("Everything below (about 2.5 minutes)");
     let every = EVERY.iter();
-    let every = every.map(|known| PossibleValue::new(known.name).help(about(known.name)));
+    let every = every.map(|known| PossibleValue::new(known.name).help(known.about));
     PossibleValuesParser::new(std::iter::once(all).chain(every))
-}
-
-/// A description of each experiment, with its duration; a test finds one without.
-const ABOUT_EACH: &str = "\
-clocks: By how much each clock of the OS moves at once, what the OS says of that, what a reading takes, and which clocks the tick writes (about 2 s)
-timers: How long a sleep of 1 ms is and how many ticks that is, a line per second: the interval or slack in force, the step of the tick's clock, the lengths that are frequent (about 6 s)
-sleep: How late every wait call of the OS is for lengths from 0 to 100 ms, what CPU time it takes, and whether it returns early (about 60 s)
-yield: When a thread that yields is back on its CPU, alone and beside one that computes there (about 2 s)
-load: Waits of 1 ms beside 0, 0.5, 1 and 2 threads per CPU that compute, at normal and raised priority: how late, and for what reason as far as the OS counts it (about 30 s)
-cores: Waits of 1 ms on each CPU in turn, with the types of the cores where the OS tells them (2 to 20 s)
-gap: Whether waking takes longer after a longer rest, 1 ms to 1 s, without timer slack (about 25 s)
-inherit: Whether a thread, a child process and another process get a thread's timer slack or resolution (about 4 s)
-wakeups: Interrupts, context switches and idle states of the computer, for each style of waiting (about 7 s)
-jobs: How soon a worker that spins, yields or blocks sees a job, and the CPU time it takes, idle and loaded (about 7 s)
-";
-
-fn about(name: &str) -> &'static str {
-    let of_name = |line: &'static str| line.strip_prefix(name)?.strip_prefix(": ");
-    ABOUT_EACH.lines().find_map(of_name).unwrap_or_default()
 }
 
 /// Measures, and says what each round was like when it is over. That goes to

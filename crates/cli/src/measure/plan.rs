@@ -1,20 +1,20 @@
 //! The plan of a `measure` command line.
 
 use anyhow::{Result, anyhow, bail};
-use punctual_core::Nanos;
-use punctual_lab::experiments::{Conditions, Effort};
+use punctual_lab::experiments::{Conditions, EVERY, Effort};
 use punctual_lab::host::usual_cpu;
-use punctual_lab::plan::measure::{EVERY, Known, PlannedExperiment, Planner, What};
+use punctual_lab::plan::length;
+use punctual_lab::plan::measure::{Known, PlannedExperiment, Planner, What};
 use punctual_program::Machine;
 use punctual_record::{Findings, MachineFacts, Warning};
 use punctual_report::not_done;
 
 use super::{ALL, MeasureArgs, timers_live};
 use crate::options::Place;
-use crate::progress::Progress;
+use crate::say;
+use crate::session::{self, Session};
 use crate::simulate::list::{self as simulate, Found};
 use crate::values::twice;
-use crate::{say, session};
 
 /// The planned measurements.
 pub(super) struct MeasurePlan {
@@ -96,38 +96,12 @@ impl MeasurePlan {
     }
 
     /// Says on standard error what is about to happen and how long it takes.
-    pub(super) fn announce(&self, in_virtual_time: bool) {
+    pub(super) fn announce(&self, session: &Session<'_>) {
         session::say_left_out(&self.left_out);
-        let about = |length| session::about(length, in_virtual_time);
-        for part in &self.parts {
-            let what = match &part.what {
-                What::Interleaved(measured) => {
-                    let rounds = session::rounds(measured.interleaved.rounds);
-                    match measured.interleaved.cases.len() {
-                        1 => format!("one run in {rounds}"),
-                        runs => format!("{runs} runs in {rounds}"),
-                    }
-                }
-                What::Scenario(scenario) => scenario.title.clone(),
-            };
-            say!("{}: {what}, {}", part.name, about(part.length()));
-        }
+        session.announce(&self.parts, in_words);
         if self.parts.len() > 1 {
-            say!("all: {}", about(self.length()));
+            say!("all: {}", session.about(length(&self.parts)));
         }
-    }
-
-    /// Before it begins.
-    pub(super) fn progress(&self) -> Progress {
-        Progress::new(
-            self.parts.iter().map(PlannedExperiment::batches).sum(),
-            self.length(),
-        )
-    }
-
-    fn length(&self) -> Nanos {
-        let parts = self.parts.iter().map(PlannedExperiment::length);
-        parts.fold(Nanos::ZERO, |sum, part| sum + part)
     }
 
     /// The plan, for the Run.
@@ -144,6 +118,20 @@ impl MeasurePlan {
             ..Findings::default()
         }
     }
+}
+
+fn in_words(part: &PlannedExperiment) -> Option<String> {
+    let what = match &part.what {
+        What::Interleaved(measured) => {
+            let rounds = session::rounds(measured.interleaved.rounds);
+            match measured.interleaved.cases.len() {
+                1 => format!("one run in {rounds}"),
+                runs => format!("{runs} runs in {rounds}"),
+            }
+        }
+        What::Scenario(scenario) => scenario.title.clone(),
+    };
+    Some(format!("{}: {what}", part.name))
 }
 
 /// The requested experiments, each once.

@@ -3,7 +3,6 @@
 use anyhow::Result;
 use clap::Args;
 use punctual_lab::host::Stop;
-use punctual_lab::rounds::End;
 use punctual_record::Run;
 use punctual_zero::advice::{
     Advised, Candidate, Goal, best_measured, considered, finalists, pools,
@@ -17,10 +16,9 @@ use punctual_zero_sim::Machine;
 
 use crate::host::refuse_a_faked_clock;
 use crate::options::{Effort, Output};
-use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::values::{bytes, one_of};
-use crate::zero::answer;
+use crate::zero::{answer, in_turns};
 use crate::{Done, say, stop};
 
 pub(crate) const ABOUT: &str = "\
@@ -125,7 +123,7 @@ fn here(args: &AdviseArgs) -> Result<Done> {
     let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let (all, goals) = (considered(cpus, None), goals(args));
     let (_, survey) = measure(args, area, &all, 1, &stop)?;
-    let near = match ended(&survey.end) {
+    let near = match survey.end.is_early() {
         true => vec![],
         false => finalists(&all, &survey.measurements, &goals),
     };
@@ -138,7 +136,7 @@ fn here(args: &AdviseArgs) -> Result<Done> {
     };
     let advice = plan
         .as_ref()
-        .filter(|_| !ended(&ran.end))
+        .filter(|_| !ran.end.is_early())
         .and_then(|_| best_measured(&near, &ran.measurements, &goals, area.pages, all.len()));
     let warned = warnings(&run.machine, &ran.measurements, rounds(args));
     run.warnings = plan.as_ref().map_or(vec![], |plan| plan.left_out.clone());
@@ -147,10 +145,6 @@ fn here(args: &AdviseArgs) -> Result<Done> {
         ..plan.map_or_else(ZeroFindings::default, |plan| plan.findings())
     };
     answer(outputs, run, ran, warned)
-}
-
-fn ended(end: &End) -> bool {
-    end.interrupted || end.failed.is_some()
 }
 
 /// Runs the pools of `settings` in so many rounds, after it said how long that takes.
@@ -164,9 +158,7 @@ fn measure(
     let cells = Cell::all(args.kernel, area, settings.to_vec());
     let mut plan = PoolPlan::of_cells(cells, rounds, args.effort.quick, stop.clone())?;
     announce(&mut plan)?;
-    let mut bar = Progress::alike(plan.batches());
-    let ran = plan.run(&mut |progress| bar.at(progress.done, &progress.next));
-    drop(bar);
+    let ran = in_turns(plan.batches(), |progress| plan.run(progress));
     Ok((plan, ran))
 }
 

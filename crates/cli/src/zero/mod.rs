@@ -76,6 +76,12 @@ fn answer(
     outputs.answer(&session::ended(begun, &ran.end, ran.disturbance))
 }
 
+/// Measures so many turns, and shows how far they are.
+fn in_turns(turns: usize, run: impl FnOnce(&mut dyn FnMut(punctual_zero::Progress)) -> Ran) -> Ran {
+    let mut bar = Progress::alike(turns);
+    run(&mut |progress| bar.at(progress.done, &progress.next))
+}
+
 /// The names of locks, with `between` between them.
 fn named<'l>(locks: impl IntoIterator<Item = &'l LockKind>, between: &str) -> String {
     let names: Vec<_> = locks.into_iter().map(|lock| lock.name()).collect();

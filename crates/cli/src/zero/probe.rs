@@ -8,10 +8,9 @@ use punctual_zero::probe::{ProbePart, ProbePlan, Settings, warnings};
 use punctual_zero::rows::ZeroRow;
 
 use crate::options::{Effort, Output};
-use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::values::{bytes, iterations, twice};
-use crate::zero::answer;
+use crate::zero::{answer, in_turns};
 use crate::{Done, host, say, stop};
 
 pub(crate) const ABOUT: &str = "\
@@ -106,9 +105,7 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
     run.beside = plan.findings();
     let rounds = plan.rounds();
 
-    let mut bar = Progress::alike(plan.turns());
-    let ran = plan.run(&mut |progress| bar.at(progress.done, &progress.next));
-    drop(bar);
+    let ran = in_turns(plan.turns(), |progress| plan.run(progress));
     let warned = warnings(&run.machine, &ran.measurements, rounds);
     answer(outputs, run, ran, warned)
 }

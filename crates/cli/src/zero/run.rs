@@ -12,10 +12,9 @@ use punctual_zero_pool::{Batch, Dequeue, LockKind};
 
 use crate::host::refuse_a_faked_clock;
 use crate::options::{Effort, Output};
-use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::values::{List, bytes, length, list, numbers, one_of, rounds};
-use crate::zero::{answer, named};
+use crate::zero::{answer, in_turns, named};
 use crate::{Done, say, stop};
 
 pub(crate) const ABOUT: &str = "\
@@ -153,9 +152,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Done> {
 
     touch(&mut plan)?;
     announce(&plan);
-    let mut bar = Progress::alike(plan.batches());
-    let ran = plan.run(&mut |progress| bar.at(progress.done, &progress.next));
-    drop(bar);
+    let ran = in_turns(plan.batches(), |progress| plan.run(progress));
     let warned = warnings(&run.machine, &ran.measurements, plan.rounds);
     run.beside = plan.findings();
     run.warnings = plan.left_out;

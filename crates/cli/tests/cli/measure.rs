@@ -7,8 +7,7 @@ use std::process::{Output, Stdio};
 use crate::common::{self, punctual, run, stderr, stdout};
 use crate::schema;
 use punctual_core::{Method, Nanos, Outcome};
-use punctual_lab::experiments::{Call, Conditions, Effort, timers};
-use punctual_lab::plan::measure::EVERY;
+use punctual_lab::experiments::{Call, Conditions, EVERY, Effort, timers};
 use punctual_program::Probe;
 use punctual_program::Sample;
 use punctual_program::machine::{Reading, Section, ThreadObservations};
@@ -50,13 +49,11 @@ fn assert_refused(arguments: &str, words: &str) {
 #[test]
 fn every_name_runs_on_models() {
     for model in ["linux", "windows-10-2004"] {
-        for name in names() {
+        for known in EVERY {
+            let name = known.name;
             let (text, run) = measured(&format!("{name} --quick --on {model}"));
             assert!(!run.results.is_empty(), "{name} on {model}");
-            let experiment = match name {
-                "inherit" | "wakeups" | "jobs" => "scenario",
-                name => name,
-            };
+            let experiment = if known.has_rounds() { name } else { "scenario" };
             assert_eq!(experiments(&run), [experiment], "{name} on {model}");
             for line in text.lines() {
                 assert!(
@@ -88,12 +85,9 @@ fn the_default_set_is_stated_before_it_begins() {
         .filter_map(|line| line.split_once(':'))
         .map(|(name, _)| name)
         .collect();
-    assert_eq!(
-        parts,
-        [
-            "clocks", "timers", "sleep", "yield", "gap", "wakeups", "jobs", "all"
-        ]
-    );
+    let usual = EVERY.iter().filter(|known| known.is_usual);
+    let usual: Vec<&str> = usual.map(|known| known.name).chain(["all"]).collect();
+    assert_eq!(parts, usual);
     let all = announced.lines().last().unwrap();
     assert!(all.ends_with(" s of virtual time"), "{all}");
 }
@@ -120,6 +114,18 @@ fn what_a_model_has_not_is_left_out_of_a_set() {
     let what = &run.warnings[0].what;
     assert!(what.starts_with("`clocks` was left out: "), "{what}");
     assert!(text.contains("was left out"), "{text}");
+}
+
+#[test]
+fn each_experiment_is_in_the_documents() {
+    let measuring = include_str!("../../../../docs/measuring.md");
+    for name in names() {
+        let row = format!("\n| `{name}` | ");
+        assert!(
+            measuring.contains(&row),
+            "docs/measuring.md has no row of {name}"
+        );
+    }
 }
 
 #[test]

@@ -8,13 +8,7 @@
 //! | [`interval`](lengths::interval_cases) | from which interval on does it stop burning CPU? |
 //! | [`robustness`] | what does it make of a scheduler that steals time? |
 //! | [`naps`](ladders::nap_cases) | how much longer than asked are naps, by OS call and length, and what do they cost? |
-//! | [`clocks`] | by how much does each clock of the OS move at once, and what does reading it take? |
-//! | [`timers`] | how long is a sleep of 1 ms, and how many ticks is that? |
-//! | [`sleep`](ladders::sleep_cases) | how late is each wait call of the OS, for lengths up to 100 ms? |
-//! | [`yielding`] | when is a thread that offers its CPU back on it? |
-//! | [`load`] | what becomes of a wait of 1 ms when the CPUs are busy, and what does priority help? |
-//! | [`cores`] | is a wait of 1 ms the same on every CPU? |
-//! | [`gap`](ladders::gap_cases) | does waking take longer after a longer rest? |
+//! | those on the OS | each has its row in [`EVERY`] |
 //!
 //! [`clocks`] and [`timers`] have an analysis of their own; the others are
 //! measured in [interleaved rounds](crate::rounds::run).
@@ -40,7 +34,115 @@ use punctual_program::{Machine, Program};
 use punctual_record::Experiment;
 use punctual_record::experiment::Crowd;
 
+use crate::plan::measure::{Known, Measured, Measures, Predicted, why};
 use crate::rounds::Case;
+
+/// The experiments on the OS, in the order in which they run.
+pub static EVERY: &[Known] = &[
+    Known {
+        name: "clocks",
+        about: "By how much each clock of the OS moves at once, what the OS says of that, what a reading takes, and which clocks the tick writes (about 2 s)",
+        is_usual: true,
+        takes_cpu: true,
+        measures: Measures::Interleaved(|planner, machine, _| {
+            let cases = clocks::cases(machine, planner.effort, planner.conditions);
+            Ok(Measured::with(clocks::run, cases, 1))
+        }),
+    },
+    Known {
+        name: "timers",
+        about: "How long a sleep of 1 ms is and how many ticks that is, a line per second: the interval or slack in force, the step of the tick's clock, the lengths that are frequent (about 6 s)",
+        is_usual: true,
+        takes_cpu: true,
+        measures: Measures::Interleaved(|planner, machine, _| {
+            let sleep = planner.usual(machine)?[0];
+            let cases = timers::cases(machine, sleep, planner.effort, planner.conditions);
+            let measured = Measured::with(timers::run, cases, ROUNDS);
+            Ok(measured.predicted(Predicted::InEachRound))
+        }),
+    },
+    Known {
+        name: "sleep",
+        about: "How late every wait call of the OS is for lengths from 0 to 100 ms, what CPU time it takes, and whether it returns early (about 60 s)",
+        is_usual: true,
+        takes_cpu: true,
+        measures: Measures::Interleaved(|planner, machine, _| {
+            let calls = every_call(machine).map_err(why)?;
+            let cases = ladders::sleep_cases(&calls, planner.effort, planner.conditions);
+            Ok(Measured::of(cases).predicted(Predicted::Once))
+        }),
+    },
+    Known {
+        name: "yield",
+        about: "When a thread that yields is back on its CPU, alone and beside one that computes there (about 2 s)",
+        is_usual: true,
+        takes_cpu: true,
+        measures: Measures::Interleaved(|planner, _, _| {
+            let cases = yielding::cases(planner.effort, planner.conditions.cpu);
+            Ok(Measured::of(cases))
+        }),
+    },
+    Known {
+        name: "load",
+        about: "Waits of 1 ms beside 0, 0.5, 1 and 2 threads per CPU that compute, at normal and raised priority: how late, and for what reason as far as the OS counts it (about 30 s)",
+        is_usual: false,
+        takes_cpu: true,
+        measures: Measures::Interleaved(|planner, machine, left_out| {
+            let cpus = planner.cpus()?;
+            let (priorities, refused) = load::priorities(machine);
+            left_out.extend(refused);
+            let (calls, cpu) = (planner.usual(machine)?, planner.conditions.cpu);
+            let cases = load::cases(&calls, &priorities, cpus, planner.effort, cpu);
+            Ok(Measured::of(cases))
+        }),
+    },
+    Known {
+        name: "cores",
+        about: "Waits of 1 ms on each CPU in turn, with the types of the cores where the OS tells them (2 to 20 s)",
+        is_usual: false,
+        takes_cpu: false,
+        measures: Measures::Interleaved(|planner, machine, _| {
+            let sleep = planner.usual(machine)?[0];
+            let cases = cores::cases(sleep, &planner.cores()?, planner.effort);
+            Ok(Measured::of(cases).predicted(Predicted::Once))
+        }),
+    },
+    Known {
+        name: "gap",
+        about: "Whether waking takes longer after a longer rest, 1 ms to 1 s, without timer slack (about 25 s)",
+        is_usual: true,
+        takes_cpu: true,
+        measures: Measures::Interleaved(|planner, machine, _| {
+            let calls = ladders::gap_calls(machine, planner.facts).map_err(why)?;
+            Ok(Measured::of(ladders::gap_cases(
+                &calls,
+                planner.effort,
+                planner.conditions,
+            )))
+        }),
+    },
+    Known {
+        name: "inherit",
+        about: "Whether a thread, a child process and another process get a thread's timer slack or resolution (about 4 s)",
+        is_usual: false,
+        takes_cpu: false,
+        measures: Measures::Scenario(&["inherit-slack", "inherit-request"]),
+    },
+    Known {
+        name: "wakeups",
+        about: "Interrupts, context switches and idle states of the computer, for each style of waiting (about 7 s)",
+        is_usual: true,
+        takes_cpu: false,
+        measures: Measures::Scenario(&["waiting-styles"]),
+    },
+    Known {
+        name: "jobs",
+        about: "How soon a worker that spins, yields or blocks sees a job, and the CPU time it takes, idle and loaded (about 7 s)",
+        is_usual: true,
+        takes_cpu: false,
+        measures: Measures::Scenario(&["job-system"]),
+    },
+];
 
 /// The number of turns of every subject: the fewest rounds whose interval holds a median with 95
 /// %, and by which runs can be compared.

@@ -1,16 +1,14 @@
-//! The experiments on the clocks, timers and scheduler of an OS.
+//! Plans of the experiments on the clocks, timers and scheduler of an OS, which are listed as
+//! [`EVERY`](crate::experiments::EVERY).
 
 use punctual_core::{Method, Nanos};
 use punctual_program::{Machine, Refusal};
 use punctual_record::{MachineFacts, NotDone};
 use punctual_sim::Model;
 
-use super::Interleaved;
+use super::{Interleaved, Part};
 use crate::experiments::cores::Core;
-use crate::experiments::{
-    Call, Conditions, Effort, ROUNDS, clocks, cores, every_call, ladders, load, timers,
-    usual_calls, yielding,
-};
+use crate::experiments::{Call, Conditions, Effort, ROUNDS, usual_calls};
 use crate::host_cores;
 use crate::rounds::{self, Case, Results};
 use crate::scenario::{Scenario, shipped};
@@ -19,15 +17,17 @@ use crate::scenario::{Scenario, shipped};
 pub struct Known {
     /// As the user types it.
     pub name: &'static str,
+    /// Its line in the help, with about how long it takes.
+    pub about: &'static str,
     /// Whether it is measured where nothing is named.
     pub is_usual: bool,
     /// Whether it can be kept on one CPU.
     pub takes_cpu: bool,
-    measures: Measures,
+    pub(crate) measures: Measures,
 }
 
 /// The kinds of measurement.
-enum Measures {
+pub(crate) enum Measures {
     /// Cases that take turns; what can only be measured in part is told
     /// beside them.
     Interleaved(fn(&Planner, &mut dyn Machine, &mut Vec<NotDone>) -> Result<Measured, Why>),
@@ -37,103 +37,6 @@ enum Measures {
 
 /// Why something cannot be measured, for the user who asked for it.
 pub type Why = String;
-
-/// The experiments, in the order in which they run.
-pub static EVERY: [Known; 10] = [
-    Known {
-        name: "clocks",
-        is_usual: true,
-        takes_cpu: true,
-        measures: Measures::Interleaved(|planner, machine, _| {
-            let cases = clocks::cases(machine, planner.effort, planner.conditions);
-            Ok(Measured::with(clocks::run, cases, 1))
-        }),
-    },
-    Known {
-        name: "timers",
-        is_usual: true,
-        takes_cpu: true,
-        measures: Measures::Interleaved(|planner, machine, _| {
-            let sleep = planner.usual(machine)?[0];
-            let cases = timers::cases(machine, sleep, planner.effort, planner.conditions);
-            let measured = Measured::with(timers::run, cases, ROUNDS);
-            Ok(measured.predicted(Predicted::InEachRound))
-        }),
-    },
-    Known {
-        name: "sleep",
-        is_usual: true,
-        takes_cpu: true,
-        measures: Measures::Interleaved(|planner, machine, _| {
-            let calls = every_call(machine).map_err(why)?;
-            let cases = ladders::sleep_cases(&calls, planner.effort, planner.conditions);
-            Ok(Measured::of(cases).predicted(Predicted::Once))
-        }),
-    },
-    Known {
-        name: "yield",
-        is_usual: true,
-        takes_cpu: true,
-        measures: Measures::Interleaved(|planner, _, _| {
-            let cases = yielding::cases(planner.effort, planner.conditions.cpu);
-            Ok(Measured::of(cases))
-        }),
-    },
-    Known {
-        name: "load",
-        is_usual: false,
-        takes_cpu: true,
-        measures: Measures::Interleaved(|planner, machine, left_out| {
-            let cpus = planner.cpus()?;
-            let (priorities, refused) = load::priorities(machine);
-            left_out.extend(refused);
-            let (calls, cpu) = (planner.usual(machine)?, planner.conditions.cpu);
-            let cases = load::cases(&calls, &priorities, cpus, planner.effort, cpu);
-            Ok(Measured::of(cases))
-        }),
-    },
-    Known {
-        name: "cores",
-        is_usual: false,
-        takes_cpu: false,
-        measures: Measures::Interleaved(|planner, machine, _| {
-            let sleep = planner.usual(machine)?[0];
-            let cases = cores::cases(sleep, &planner.cores()?, planner.effort);
-            Ok(Measured::of(cases).predicted(Predicted::Once))
-        }),
-    },
-    Known {
-        name: "gap",
-        is_usual: true,
-        takes_cpu: true,
-        measures: Measures::Interleaved(|planner, machine, _| {
-            let calls = ladders::gap_calls(machine, planner.facts).map_err(why)?;
-            Ok(Measured::of(ladders::gap_cases(
-                &calls,
-                planner.effort,
-                planner.conditions,
-            )))
-        }),
-    },
-    Known {
-        name: "inherit",
-        is_usual: false,
-        takes_cpu: false,
-        measures: Measures::Scenario(&["inherit-slack", "inherit-request"]),
-    },
-    Known {
-        name: "wakeups",
-        is_usual: true,
-        takes_cpu: false,
-        measures: Measures::Scenario(&["waiting-styles"]),
-    },
-    Known {
-        name: "jobs",
-        is_usual: true,
-        takes_cpu: false,
-        measures: Measures::Scenario(&["job-system"]),
-    },
-];
 
 impl Known {
     /// Whether it has rounds: a scenario says itself how long it takes.
@@ -192,11 +95,11 @@ pub enum Predicted {
 }
 
 impl Measured {
-    fn of(cases: Vec<Case>) -> Self {
+    pub(crate) fn of(cases: Vec<Case>) -> Self {
         Self::with(rounds::run, cases, ROUNDS)
     }
 
-    fn with(run: RunRace, cases: Vec<Case>, rounds: u32) -> Self {
+    pub(crate) fn with(run: RunRace, cases: Vec<Case>, rounds: u32) -> Self {
         Self {
             interleaved: Interleaved { cases, rounds },
             run,
@@ -204,32 +107,29 @@ impl Measured {
         }
     }
 
-    fn predicted(self, predicted: Predicted) -> Self {
+    pub(crate) fn predicted(self, predicted: Predicted) -> Self {
         Self { predicted, ..self }
     }
 }
 
-impl PlannedExperiment {
-    /// How long it takes if all its waits are on time.
-    pub fn length(&self) -> Nanos {
+impl Part for PlannedExperiment {
+    fn length(&self) -> Nanos {
         match &self.what {
             What::Interleaved(measured) => measured.interleaved.length(),
             What::Scenario(scenario) => scenario.length(),
         }
     }
 
-    /// How many turns there are.
-    pub fn batches(&self) -> usize {
+    fn batches(&self) -> usize {
         match &self.what {
             What::Interleaved(measured) => measured.interleaved.batches(),
             What::Scenario(_) => 1,
         }
     }
 
-    /// How many rounds it has, unless it is a scenario.
-    pub fn rounds(&self) -> Option<u32> {
+    fn rounds(&self) -> Option<u32> {
         match &self.what {
-            What::Interleaved(measured) => Some(measured.interleaved.rounds),
+            What::Interleaved(measured) => measured.interleaved.rounds(),
             What::Scenario(_) => None,
         }
     }
@@ -322,7 +222,7 @@ impl Planner<'_> {
     }
 
     /// The machine's sleep, and its timer if that is another call.
-    fn usual(&self, machine: &mut dyn Machine) -> Result<Vec<Call>, Why> {
+    pub(crate) fn usual(&self, machine: &mut dyn Machine) -> Result<Vec<Call>, Why> {
         let calls = usual_calls(machine, self.facts).map_err(why)?;
         if calls.is_empty() {
             return Err(format!("{} has no `{}`", self.machine(), Method::Sleep));
@@ -330,7 +230,7 @@ impl Planner<'_> {
         Ok(calls)
     }
 
-    fn cpus(&self) -> Result<usize, Why> {
+    pub(crate) fn cpus(&self) -> Result<usize, Why> {
         match self.model {
             None => Ok(std::thread::available_parallelism().map_or(1, std::num::NonZero::get)),
             Some(model) => model.cpus().ok_or_else(|| {
@@ -340,7 +240,7 @@ impl Planner<'_> {
         }
     }
 
-    fn cores(&self) -> Result<Vec<Core>, Why> {
+    pub(crate) fn cores(&self) -> Result<Vec<Core>, Why> {
         if self.model.is_some() {
             let core = |cpu| Core { cpu, kind: None };
             return Ok((0..self.cpus()?).map(core).collect());
@@ -359,6 +259,6 @@ impl Planner<'_> {
     }
 }
 
-fn why(refusal: Refusal) -> Why {
+pub(crate) fn why(refusal: Refusal) -> Why {
     refusal.to_string()
 }

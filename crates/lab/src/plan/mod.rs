@@ -1,8 +1,9 @@
 //! How long and how often to measure what, for the commands that measure.
 //!
-//! [`measure`] lists the experiments on the OS, a row for each; [`bench`](mod@bench) has
-//! those that compare ways of waiting, of which [`article`] runs one on a model. Both come to [interleaved rounds](Interleaved) and scenarios,
-//! which the command announces and runs.
+//! [`measure`] plans the experiments on the OS, which are the rows of
+//! [`EVERY`](crate::experiments::EVERY). [`bench`](mod@bench) has those that compare ways of waiting, of
+//! which [`article`] runs one on a model. Both make [parts](Part): [interleaved rounds](Interleaved) and
+//! scenarios, which the command announces and runs.
 
 pub mod article;
 pub mod bench;
@@ -11,6 +12,24 @@ pub mod measure;
 use punctual_core::Nanos;
 
 use crate::rounds::{self, Case};
+
+/// A part of a plan; parts are measured one after the other.
+pub trait Part {
+    /// How long it takes if all its waits are on time.
+    fn length(&self) -> Nanos;
+
+    /// How many turns there are in all.
+    fn batches(&self) -> usize;
+
+    /// How many rounds it has; `None` of a scenario.
+    fn rounds(&self) -> Option<u32>;
+}
+
+/// How long `parts` take together.
+pub fn length<P: Part>(parts: &[P]) -> Nanos {
+    let lengths = parts.iter().map(Part::length);
+    lengths.fold(Nanos::ZERO, |sum, one| sum + one)
+}
 
 /// Cases that take turns.
 #[derive(Debug)]
@@ -21,14 +40,16 @@ pub struct Interleaved {
     pub rounds: u32,
 }
 
-impl Interleaved {
-    /// How long it takes if all its waits are on time.
-    pub fn length(&self) -> Nanos {
+impl Part for Interleaved {
+    fn length(&self) -> Nanos {
         rounds::length(&self.cases, self.rounds)
     }
 
-    /// How many turns there are in all.
-    pub fn batches(&self) -> usize {
+    fn batches(&self) -> usize {
         self.cases.len() * self.rounds as usize
+    }
+
+    fn rounds(&self) -> Option<u32> {
+        Some(self.rounds)
     }
 }

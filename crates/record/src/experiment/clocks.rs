@@ -1,8 +1,9 @@
 //! Clocks, and the lengths of short sleeps.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::Lengths;
+use super::{Lengths, Parameters};
 use crate::late::Mode;
 
 /// The properties of one clock of the OS.
@@ -21,6 +22,12 @@ pub struct Clocks {
     pub longer_steps: Option<u64>,
     /// The cost of one reading.
     pub read_cost_ns: Option<Lengths>,
+}
+
+impl Parameters for Clocks {
+    fn params(&self) -> Value {
+        json!({})
+    }
 }
 
 /// When a sleep begins.
@@ -69,4 +76,10 @@ pub struct Timers {
     pub slept_ns: Option<Lengths>,
     /// The few lengths that they had.
     pub modes: Vec<Mode>,
+}
+
+impl Parameters for Timers {
+    fn params(&self) -> Value {
+        json!({ "asked_ns": self.asked_ns, "arming": self.arming })
+    }
 }

@@ -1,7 +1,9 @@
 //! Waits beside what the timer rule in force predicts.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
+use super::Parameters;
 use crate::findings::Verdict;
 
 /// Waits of one length, and what comes of comparing them with the rule in force.
@@ -20,6 +22,12 @@ pub struct Doctor {
     pub verdict: Option<Verdict>,
     /// Why, in a sentence.
     pub agreement: Option<String>,
+}
+
+impl Parameters for Doctor {
+    fn params(&self) -> Value {
+        json!({ "asked_ns": self.asked_ns })
+    }
 }
 
 /// The cost of a wake-up.

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::{Lengths, Range, Tail};
+use super::{Lengths, Parameters, Range, Tail};
 use crate::late::Mode;
 
 /// Where in a scenario something was.
@@ -19,6 +20,12 @@ pub struct Phase {
     pub phase: String,
     /// Which it is, counted from 0.
     pub phase_index: u64,
+}
+
+impl Parameters for Phase {
+    fn params(&self) -> Value {
+        json!({ "scenario": self.scenario, "phase": self.phase, "phase_index": self.phase_index })
+    }
 }
 
 /// The threads of one name in one phase.
@@ -60,6 +67,12 @@ pub struct ScenarioThreads {
     /// there it is what was slept, less the lateness.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples_asked_ns: Vec<u64>,
+}
+
+impl Parameters for ScenarioThreads {
+    fn params(&self) -> Value {
+        self.at.params()
+    }
 }
 
 /// A sleep or wait during which a phase began.
@@ -116,6 +129,12 @@ pub struct ScenarioComputer {
     pub power_w: Option<f64>,
     /// The timer interval at the end of the phase.
     pub interval_ns: Option<u64>,
+}
+
+impl Parameters for ScenarioComputer {
+    fn params(&self) -> Value {
+        self.at.params()
+    }
 }
 
 /// Idle stretches of about one length.

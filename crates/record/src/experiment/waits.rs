@@ -1,6 +1,9 @@
 //! Waits: at a rate, by length, by call, under load.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{Parameters, WARM_UP};
 
 /// Waits at a rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +24,24 @@ pub struct Pace {
     /// The threads that waited at this rate, if more than one; all were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crowd: Option<Crowd>,
+}
+
+impl Parameters for Pace {
+    fn params(&self) -> Value {
+        let mut params = json!({
+            "period_ns": self.period_ns, "rate_hz": self.rate_hz, "deadlines": self.deadlines,
+            "learning": self.learning,
+        });
+        // Where a waiter lives as long as the rounds, it warms up once, as their number says.
+        if self.learning == Learning::StartsOver {
+            params[WARM_UP] = json!(self.warm_up_waits);
+        }
+        if let Some(Crowd { threads, same }) = self.crowd {
+            params["threads"] = json!(threads);
+            params["instants"] = json!(if same { "same" } else { "spread" });
+        }
+        params
+    }
 }
 
 /// Threads of one process that wait at the same rate.
@@ -78,6 +99,8 @@ pub struct Decades {
     pub asked_ns: u64,
 }
 
+impl Parameters for Decades {}
+
 /// Waits at one interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -86,6 +109,12 @@ pub struct IntervalLength {
     pub period_ns: u64,
     /// The times from one wake to the next.
     pub frames: Option<Frames>,
+}
+
+impl Parameters for IntervalLength {
+    fn params(&self) -> Value {
+        json!({ "period_ns": self.period_ns })
+    }
 }
 
 /// Naps of one length with one OS call.
@@ -97,6 +126,8 @@ pub struct Naps {
     /// The length.
     pub asked_ns: u64,
 }
+
+impl Parameters for Naps {}
 
 /// Requests of one length under a scheduler that steals time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -110,6 +141,12 @@ pub struct Robustness {
     pub relative_error: Option<f64>,
 }
 
+impl Parameters for Robustness {
+    fn params(&self) -> Value {
+        json!({ "asked_ns": self.asked_ns, "scheduler_period_ns": self.scheduler_period_ns })
+    }
+}
+
 /// Waits in a regime under a condition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -119,6 +156,8 @@ pub struct Regimes {
     /// The other load.
     pub condition: String,
 }
+
+impl Parameters for Regimes {}
 
 /// Further findings about the subject of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -151,6 +190,8 @@ pub struct Sleep {
     pub asked_ns: u64,
 }
 
+impl Parameters for Sleep {}
+
 /// Yields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -158,6 +199,8 @@ pub struct Yield {
     /// How many threads compute on the same CPU.
     pub competitors: u64,
 }
+
+impl Parameters for Yield {}
 
 /// Waits beside threads that compute.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -171,6 +214,8 @@ pub struct Load {
     pub priority: String,
 }
 
+impl Parameters for Load {}
+
 /// Waits on one CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -183,6 +228,13 @@ pub struct Cores {
     pub core_type: Option<String>,
 }
 
+impl Parameters for Cores {
+    fn params(&self) -> Value {
+        // The type of a core is a property of the machine.
+        json!({ "cpu": self.on_cpu, "asked_ns": self.asked_ns })
+    }
+}
+
 /// Waits after a rest of their own length.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -192,3 +244,5 @@ pub struct Gap {
     /// The length.
     pub asked_ns: u64,
 }
+
+impl Parameters for Gap {}

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
+use super::Parameters;
 use crate::disturbance::CpuQuota;
 
 /// The findings of a watch of a host.
@@ -37,6 +39,13 @@ pub struct Watch {
     /// lateness leaves out missed deadlines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<u64>,
+}
+
+impl Parameters for Watch {
+    fn params(&self) -> Value {
+        // The limits change no wait, and its CPU is one of however many the machine has.
+        json!({ "period_ns": self.period_ns })
+    }
 }
 
 /// A wait that was later than the threshold; `None` is what the OS does not count.

@@ -51,6 +51,7 @@ pub(crate) mod figure {
         counted: "requests of each length and subject",
     };
 
+    /// Lateness by the time asked for.
     pub(crate) fn figures(run: &Run) -> Option<Figure> {
         DECADES.draw::<Decades>(run)
     }

@@ -390,6 +390,7 @@ pub(crate) mod figure {
         counted: "waits of each length and call",
     };
 
+    /// Overshoot by the time asked for, a line for each call of the OS.
     pub(crate) fn figures(run: &Run) -> Option<Figure> {
         SLEEP.draw::<Sleep>(run)
     }

@@ -66,44 +66,10 @@ pub fn make_names_unique(figures: &mut [Figure]) {
     }
 }
 
-/// The figures that a run of waits has data for:
+/// The figures that a run of waits has data for. The file of each experiment says what they show.
 ///
-/// - `frames-RATE`: period plus lateness of each wait, a strip per subject,
-///   where each began when the one before it ended;
-/// - `lateness-RATE`: the lateness of each wait for the cycles of a rate, a
-///   strip per subject;
-/// - `cost-RATE`: lateness against CPU time, a point per subject;
-/// - `tail-RATE`: the share of waits that were later than so much, a line per subject;
-/// - `histogram-RATE`: how many waits were how late, the counts on a logarithmic axis;
-/// - `decades`: lateness by the time asked for;
-/// - `interval`: CPU time by the interval between two waits;
-/// - `margin`: what a nap of about 1 ms is expected to cost, by how long before
-///   the deadline it is asked to end;
-/// - `robustness-SUBJECT`: relative error by the time asked for and the
-///   scheduler's period, as a heat map;
-/// - `clocks`: the step of each clock and what a reading takes;
-/// - `timers-CALL`: the lengths of short sleeps, a panel for each way to begin
-///   them;
-/// - `sleep`: overshoot by the time asked for, a line per call of the OS;
-/// - `yield`: how long yields take, alone and with a competitor;
-/// - `load-CALL`: lateness by the load of the computer;
-/// - `cores`: lateness on each CPU;
-/// - `gap`: the latency of waking up by the time asleep;
-/// - `doctor`: lateness of each wait, predicted and measured;
-/// - `watch-lateness`: the share of waits that were later than so much;
-/// - `watch-hiccups`: hiccups over time, by cause;
-/// - `identity`: the lateness of waits, measured and as the rule predicts it that was identified;
-/// - `log-VALUES`: the share of the values of a log that were greater than so much;
-/// - `sleeps-THREAD`: the length of each sleep of a scenario's threads, over
-///   time, a panel per model;
-/// - `idle-stretches`: the share of a scenario's idle time by the length of the
-///   stretch, a panel per model;
-/// - `trace-lateness`: the lateness of the waits of other programs, a row for each thread and length;
-/// - `trace-parts`: the share of each part of that lateness, a bar for the usual waits and one for the worst 1 %;
-///
-/// Of several scenarios, each has its own figures, with its name.
-///
-/// Values beyond an axis are drawn at its end, and the caption says so.
+/// Of several scenarios, each has its own figures, with its name. Values beyond an axis are drawn at
+/// its end, and the caption says so.
 pub(crate) fn of_waits(run: &Run) -> Vec<Figure> {
     let mut figures = experiments::figures(run);
     make_names_unique(&mut figures);
