@@ -10,6 +10,9 @@ use punctual_sim::{Model, SimMachine};
 /// The costs of waking up in the models.
 pub(super) const WAKE_NS: i64 = 10_000;
 
+/// The waits of each length that show how late they are.
+const ENOUGH: usize = 16;
+
 /// A rule with its parameters.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
@@ -155,9 +158,15 @@ impl Candidate {
     }
 
     /// How late each of these waits would be, in nanoseconds, if waking up cost [`WAKE_NS`]; `None` if the
-    /// model cannot wait so.
+    /// model cannot wait so. The waits follow each other several times if few are of one
+    /// length, as chance and work make those differ.
     pub(super) fn overshoots(&self, asked_ns: &[u64]) -> Option<Vec<i64>> {
         let model = Model::parse(&self.model).ok()?;
+        let mut lengths = asked_ns.to_vec();
+        lengths.sort_unstable();
+        lengths.dedup();
+        let rounds = (ENOUGH * lengths.len()).div_ceil(asked_ns.len().max(1));
+        let asked_ns = asked_ns.repeat(rounds);
         let mut ops = self.setup.clone();
         // The first begins wherever the computer is.
         ops.extend([Op::nap(self.method, Nanos::from_ms(5)), Op::Record]);

@@ -4,7 +4,7 @@ use punctual_core::Nanos;
 use punctual_record::{Identity, IdentityCandidate, IdentityOutcome};
 
 use super::candidates::REQUEST;
-use super::{FEWEST, Waits};
+use super::{FEWEST, Waits, signed};
 
 /// The ticks that systems have, in nanoseconds, the longest first.
 const TICKS_NS: [u64; 9] = [
@@ -24,103 +24,156 @@ const BESIDE: [f64; 9] = [0.000_5, 0.001, 0.002, 0.004, 0.007, 0.01, 0.015, 0.02
 /// Lateness that waking up alone can make.
 const WAKE_NS: i64 = 200_000;
 
+/// The usual lateness of ends on their grid, at the most.
+const LEAST_WAKE_NS: i64 = 60_000;
+
+/// Punctual waits that end this much later after a tick than others do end by no tick.
+const SLACK_NS: i64 = 30_000;
+
 /// Judges a log whose waits all end on ticks; `None` if they do not.
 pub(super) fn identify(waits: &Waits) -> Option<Identity> {
     let ends = ends(waits);
     let tick = TICKS_NS
         .into_iter()
         .find(|tick| is_on(&ends, *tick as f64))?;
-    let mut late: Vec<i64> = waits.late_ns().collect();
-    late.sort_unstable();
-    let high = *late.get(late.len() * 95 / 100)?;
-    let agreement = format!(
-        "All waits end on a grid of {} ({:.0} % of a perfect fit).",
-        Nanos::new(tick),
-        agreement(&ends, tick as f64) * 100.0
-    );
-    // A wait is at most a tick late. Of one length, all are late or none is, where they begin on
-    // ticks. Other lateness has another cause.
-    if high > tick as i64 + WAKE_NS || is_late_now_and_then(waits) {
+    let grid = Grid::of(waits, &ends, tick);
+    // Other lateness has another cause.
+    if !grid.explains(tick) || !grid.is_of_punctual() {
         return None;
     }
+    let mut late: Vec<i64> = waits.late_ns().collect();
+    late.sort_unstable();
+    let [low, high] = [5, 95].map(|rank| late[(late.len() - 1) * rank / 100]);
+    let furthest = Nanos::new(high.max(-low).unsigned_abs());
+    let with = |why: String| Identity {
+        evidence: vec![
+            format!(
+                "All waits end on a grid of {} ({:.0} % of a perfect fit).",
+                Nanos::new(tick),
+                agreement(&ends, tick as f64) * 100.0
+            ),
+            why,
+        ],
+        further: super::OTHER_LENGTHS.to_owned(),
+        candidates: vec![candidate(tick)],
+        ..Identity::default()
+    };
     // Deadlines at a rate make a grid too, and then nothing is late.
-    if high < WAKE_NS {
-        return Some(Identity {
-            evidence: vec![
-                agreement,
-                "No wait is later than waking up takes. Ticks and deadlines at a rate of the program's own both look like this.".to_owned(),
-            ],
-            further: super::OTHER_LENGTHS.to_owned(),
-            candidates: vec![candidate(tick)],
-            ..Identity::default()
-        });
+    if high < WAKE_NS && (low > -WAKE_NS || grid.is_schedule(&ends)) {
+        return Some(with("No wait is later than waking up takes. Ticks and deadlines at a rate of the program's own both look like this.".to_owned()));
     }
-    let finer = TICKS_NS
+    let finer: Vec<u64> = TICKS_NS
         .into_iter()
-        .filter(|finer| finer < &tick && tick.is_multiple_of(*finer));
+        .filter(|finer| *finer < tick && tick.is_multiple_of(*finer))
+        .collect();
     let coarser = QUOTAS_NS
         .into_iter()
-        .filter(|period| period.is_multiple_of(tick) && is_on(&ends, *period as f64));
-    let finer = finer.filter(|finer| high <= *finer as i64 + WAKE_NS);
-    let possible: Vec<u64> = coarser.chain(finer).collect();
-    let shown = Nanos::new(high.unsigned_abs());
-    if let Some(other) = possible.first() {
-        let other = Nanos::new(*other);
-        return Some(Identity {
-            outcome: IdentityOutcome::CannotTell,
-            evidence: vec![
-                agreement,
-                format!(
-                    "A grid of {other} would end these waits at the same times: none is later than {shown}."
-                ),
-            ],
-            further: super::OTHER_LENGTHS.to_owned(),
-            candidates: vec![candidate(tick)],
-            ..Identity::default()
-        });
+        .find(|period| period.is_multiple_of(tick) && is_on(&ends, *period as f64));
+    let possible = coarser.or(finer.iter().copied().find(|finer| grid.explains(*finer)));
+    if let Some(other) = possible {
+        return Some(with(format!(
+            "A grid of {} would end these waits at the same times, up to {furthest} from their lengths.",
+            Nanos::new(other)
+        )));
     }
-    let next = TICKS_NS
-        .into_iter()
-        .find(|finer| finer < &tick && tick.is_multiple_of(*finer));
-    let not_finer = match next {
-        Some(finer) => format!(
-            "Ticks of {} do not fit: waits are up to {shown} late, which is more than such a tick.",
-            Nanos::new(finer)
-        ),
-        None => {
+    let not_finer = finer.first().map_or_else(
+        || "No shorter tick of a known system divides this grid".to_owned(),
+        |finer| {
             format!(
-                "No shorter tick of a known system divides this grid; waits are up to {shown} late."
+                "Ticks of {} would end some of them sooner or later",
+                Nanos::new(*finer)
             )
-        }
-    };
+        },
+    );
     Some(Identity {
         outcome: IdentityOutcome::Named,
         rule: Some(name(tick)),
-        evidence: vec![agreement, not_finer],
         further: REQUEST.to_owned(),
-        candidates: vec![candidate(tick)],
-        ..Identity::default()
+        ..with(format!(
+            "{not_finer}; they end up to {furthest} from their lengths."
+        ))
     })
 }
 
-/// Whether, of most lengths, some waits are late by what waking up takes, and others by more.
-fn is_late_now_and_then(waits: &Waits) -> bool {
-    let pairs = waits.asked_ns.iter().zip(waits.late_ns());
-    let mut pairs: Vec<(u64, bool)> = pairs
-        .map(|(asked, late)| (*asked, late > WAKE_NS))
-        .collect();
-    pairs.sort_unstable();
-    let groups = pairs
-        .chunk_by(|a, b| a.0 == b.0)
-        .filter(|group| group.len() >= 10);
-    let mixed = |group: &&[(u64, bool)]| {
-        let late = group.iter().filter(|(_, is_late)| *is_late).count() as f64 / group.len() as f64;
-        (0.12..0.88).contains(&late)
-    };
-    let (all, mixed) = groups.fold((0, 0), |(all, some), group| {
-        (all + 1, some + usize::from(mixed(&group)))
-    });
-    mixed * 2 > all
+/// Whether times, if the log has any, allow ticks.
+pub(super) fn can_be(waits: &Waits, tick_ns: u64) -> bool {
+    waits.ended_ns.is_empty() || agreement(&waits.ended_ns, tick_ns as f64) >= AGREES
+}
+
+/// Waits on a grid.
+struct Grid {
+    tick_ns: u64,
+    /// Of each wait: its length, what it took, and its end after a tick.
+    waits: Vec<(i64, i64, i64)>,
+}
+
+impl Grid {
+    fn of(waits: &Waits, ends: &[u64], tick_ns: u64) -> Self {
+        let (phase, tick) = (phase(ends, tick_ns as f64), tick_ns as f64);
+        let after = |end: u64| {
+            let turns = (end as f64 - phase) / tick;
+            ((turns - turns.round()) * tick) as i64
+        };
+        let pairs = waits.asked_ns.iter().zip(&waits.got_ns).zip(ends);
+        let waits = pairs.map(|((asked, got), end)| (signed(*asked), signed(*got), after(*end)));
+        Self {
+            tick_ns,
+            waits: waits.collect(),
+        }
+    }
+
+    /// Whether such ticks, this grid or a finer one, could end the waits at these ends. Each
+    /// would end at the first tick after its length, counted from the call or from the tick before it.
+    fn explains(&self, tick_ns: u64) -> bool {
+        let tick = tick_ns as i64;
+        let fits = |from_tick: bool| {
+            let others = self.waits.iter().filter(|(asked, got, after)| {
+                let into = (after - got + LEAST_WAKE_NS).rem_euclid(tick);
+                let late = got - asked + if from_tick { into } else { 0 };
+                // It may have begun just before the tick.
+                let before = from_tick && into <= 2 * LEAST_WAKE_NS;
+                let possible = |late| (-WAKE_NS..=tick + WAKE_NS).contains(&late);
+                !(possible(late) || before && possible(late + tick))
+            });
+            // A wait that something else made late would seldom end on the grid.
+            let on_grid = others
+                .clone()
+                .filter(|(_, _, after)| after.abs() <= WAKE_NS / 2);
+            let (others, on_grid) = (others.count(), on_grid.count());
+            others * 20 <= self.waits.len() && (on_grid < 3 || on_grid * 2 <= others)
+        };
+        fits(false) || fits(true)
+    }
+
+    /// Whether punctual waits end on the grid as the others do. If another rule makes some waits late,
+    /// punctual ones end later after a tick, by a slack and by waking up.
+    fn is_of_punctual(&self) -> bool {
+        let median = |punctual: bool| {
+            let some = (self.waits.iter())
+                .filter(|(asked, got, _)| ((got - asked).abs() <= WAKE_NS) == punctual);
+            let mut after: Vec<i64> = some.map(|(_, _, after)| *after).collect();
+            after.sort_unstable();
+            (after.len() * 10 > self.waits.len()).then(|| after[after.len() / 2])
+        };
+        let both = median(true).zip(median(false));
+        both.is_none_or(|(punctual, other)| (punctual - other).abs() <= SLACK_NS)
+    }
+
+    /// Whether a schedule of the program could have ended the waits so: a rate, or ends that
+    /// are the lengths apart.
+    fn is_schedule(&self, ends: &[u64]) -> bool {
+        let first = self.waits[0].0.unsigned_abs().max(1);
+        let is_rate = self.tick_ns.is_multiple_of(first)
+            && self
+                .waits
+                .iter()
+                .all(|(asked, _, _)| *asked == self.waits[0].0);
+        let steps = ends.windows(2).map(|two| signed(two[1]) - signed(two[0]));
+        let on_time = steps
+            .zip(&self.waits[1..])
+            .filter(|(step, (asked, _, _))| (step - asked).abs() <= WAKE_NS);
+        is_rate || on_time.count() * 20 >= ends.len() * 19
+    }
 }
 
 pub(super) fn candidate(tick_ns: u64) -> IdentityCandidate {
@@ -144,7 +197,7 @@ pub(super) fn name(tick_ns: u64) -> String {
 }
 
 /// When each wait ended; without times, as if each began where the one before it ended.
-fn ends(waits: &Waits) -> Vec<u64> {
+pub(super) fn ends(waits: &Waits) -> Vec<u64> {
     if waits.ended_ns.len() == waits.got_ns.len() {
         return waits.ended_ns.clone();
     }
@@ -168,12 +221,30 @@ fn is_on(ends: &[u64], period: f64) -> bool {
 
 /// How well instants agree on a grid, whatever its phase: the length of their mean direction on a circle,
 /// from 0 to 1.
-pub(super) fn agreement(instants: &[u64], period_ns: f64) -> f64 {
+fn agreement(instants: &[u64], period_ns: f64) -> f64 {
+    let (sin, cos) = direction(instants, period_ns);
+    (sin * sin + cos * cos).sqrt()
+}
+
+/// An instant of the grid, in nanoseconds.
+fn phase(instants: &[u64], period_ns: f64) -> f64 {
+    let (sin, cos) = direction(instants, period_ns);
     let begin = instants.first().copied().unwrap_or(0);
-    let angle = |at: &u64| (at.abs_diff(begin) as f64 / period_ns).fract() * std::f64::consts::TAU;
-    let (sin, cos) = instants
+    begin as f64 + sin.atan2(cos) / std::f64::consts::TAU * period_ns
+}
+
+/// The mean direction of instants on a circle, from the first on.
+fn direction(instants: &[u64], period_ns: f64) -> (f64, f64) {
+    let begin = instants.first().copied().unwrap_or(0);
+    let n = instants.len().max(1) as f64;
+    let angle = |at: &u64| {
+        let turns = (*at as f64 - begin as f64) / period_ns;
+        turns.fract() * std::f64::consts::TAU
+    };
+    instants
         .iter()
         .map(angle)
-        .fold((0.0, 0.0), |(sin, cos), a| (sin + a.sin(), cos + a.cos()));
-    (sin * sin + cos * cos).sqrt() / instants.len().max(1) as f64
+        .fold((0.0, 0.0), |(sin, cos), a| {
+            (sin + a.sin() / n, cos + a.cos() / n)
+        })
 }

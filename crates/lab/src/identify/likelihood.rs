@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Waits;
-use super::candidates::WAKE_NS;
+use super::candidates::{Candidate, WAKE_NS};
 
 /// Some of the waits of a log: what they asked for, and how late they were.
 #[derive(Clone, Debug)]
@@ -50,14 +50,12 @@ pub(super) struct Fit {
     pub(super) log_likelihood: f64,
     /// The least costs of waking up that are tried.
     pub(super) wake_ns: f64,
-    /// How late each wait would be, waking up included.
+    /// How late each wait would be, waking up included; several times where few are of one length.
     pub(super) predicted: Vec<i64>,
-    /// The share of the waits that lie near what is predicted.
-    pub(super) near: f64,
     /// How many different delays the rule predicts, to 0.1 ms.
     pub(super) delays: usize,
-    /// The share that lies within [`NEAR_NS`].
-    pub(super) very_near: f64,
+    /// The share of the waits that lie within [`NEAR_NS`] of what is predicted.
+    pub(super) near: f64,
 }
 
 /// The least cost of waking up and its spread, in nanoseconds. A timer slack cannot be
@@ -65,7 +63,10 @@ pub(super) struct Fit {
 const WAKE_MOST: f64 = 45_000.0;
 const SPREADS: [f64; 6] = [2e3, 6e3, 18e3, 55e3, 170e3, 500e3];
 
-/// A tick that makes waits late by less than this shows nothing that waking up would not.
+/// The greatest spread beside a constant delay: more would be a delay that varies.
+const SPREAD_MOST: f64 = 20e3;
+
+/// A tick that makes waits late, or early, by less than this shows nothing that waking up would not.
 const SHOWS_NS: i64 = 150_000;
 
 /// A wait this far from a prediction lies near it.
@@ -93,7 +94,7 @@ impl Groups {
             .map(|length| lengths.partition_point(|it| it < length))
             .collect();
         let mut all = vec![Vec::new(); lengths.len()];
-        for (group, late) in of.iter().zip(predicted) {
+        for (group, late) in of.iter().cycle().zip(predicted) {
             all[*group].push(*late);
         }
         Self {
@@ -142,10 +143,43 @@ fn cost(ns: f64, spread: f64) -> f64 {
     (-width).exp() / (left + spread)
 }
 
+/// How unlikely a share is if each belongs to it by this chance, in nats for each: Chernoff's bound.
+pub(super) fn nats(share: f64, chance: f64) -> f64 {
+    let of = |share: f64, chance: f64| match share > 0.0 {
+        true => share * (share / chance.max(1e-9)).ln(),
+        false => 0.0,
+    };
+    of(share, chance) + of(1.0 - share, 1.0 - chance)
+}
+
+/// A share of the waits that any distribution may have anywhere.
+const ELSEWHERE: f64 = 0.03;
+
+/// How unlikely lateness is under a rule, in nats: the statistic of Berk and Jones. It sees where a
+/// distribution ends, too.
+pub(super) fn strangeness(late: &[i64], predicted: &[i64]) -> f64 {
+    let (mut late, mut predicted) = (late.to_vec(), predicted.to_vec());
+    late.sort_unstable();
+    predicted.sort_unstable();
+    let n = late.len() as f64;
+    let below = |ns: i64| {
+        predicted.partition_point(|it| *it < ns) as f64 / predicted.len() as f64 * (1.0 - ELSEWHERE)
+    };
+    let at = |(i, ns): (usize, &i64)| {
+        // Below it, and up to it.
+        [i, i + 1].map(|rank| {
+            let share = rank as f64 / n;
+            let by_rule = share.clamp(below(ns - NEAR_NS), below(ns + NEAR_NS) + ELSEWHERE);
+            n * nats(share, by_rule)
+        })
+    };
+    late.iter().enumerate().flat_map(at).fold(0.0, f64::max)
+}
+
 /// The rule with what waking up costs fitted; `None` where most waits are nowhere near it.
-pub(super) fn fit(observed: &Observed, predicted: &[i64], is_tick: bool) -> Option<Fit> {
-    let shows = predicted.iter().filter(|late| **late > SHOWS_NS).count();
-    if is_tick && shows * 5 < predicted.len() {
+pub(super) fn fit(observed: &Observed, predicted: &[i64], candidate: &Candidate) -> Option<Fit> {
+    let shows = predicted.iter().filter(|ns| ns.abs() > SHOWS_NS).count();
+    if candidate.grid_ns.is_some() && shows * 5 < predicted.len() {
         return None;
     }
     let groups = Groups::of(observed, predicted);
@@ -204,39 +238,23 @@ pub(super) fn fit(observed: &Observed, predicted: &[i64], is_tick: bool) -> Opti
     };
     let best = wakes(&[1, 5, 15, 40])
         .into_iter()
-        .flat_map(|wake| SPREADS.map(|spread| (of(wake, spread), wake)))
+        .flat_map(|wake| SPREADS.map(|spread| (wake, spread)))
+        .filter(|(_, spread)| !candidate.is_constant || *spread <= SPREAD_MOST)
+        .map(|(wake, spread)| (of(wake, spread), wake))
         .max_by(|(one, _), (other, _)| one.total_cmp(other));
     let (log_likelihood, wake_ns) = best?;
     let predicted: Vec<i64> = predicted.iter().map(|ns| ns + wake_ns as i64).collect();
-    let median = {
-        let mut sorted = predicted.clone();
-        sorted.sort_unstable();
-        sorted[n / 2]
-    };
-    // A rule may add as little as waking up varies by. If it adds more, it need not be met as
-    // closely.
-    let near_ns = if median > 2 * NEAR_NS {
-        2 * NEAR_NS
-    } else {
-        NEAR_NS
-    };
-    let near_within = |most: i64| {
-        let near = observed
-            .residuals(&predicted)
-            .filter(|off| off.abs() <= most)
-            .count();
-        near as f64 / n as f64
-    };
+    let near = observed.residuals(&predicted);
+    let near = near.filter(|off| off.abs() <= NEAR_NS).count();
     Some(Fit {
         // Three parameters.
         log_likelihood: log_likelihood - 1.5 * (n as f64).ln(),
         wake_ns: wake_ns + WAKE_NS as f64,
-        near: near_within(near_ns),
         delays: {
             let delays = predicted.iter().map(|late| late / NEAR_NS);
             delays.collect::<BTreeSet<i64>>().len()
         },
-        very_near: near_within(NEAR_NS),
+        near: near as f64 / n as f64,
         predicted,
     })
 }

@@ -37,15 +37,20 @@ impl Waits {
     /// How late each was, in nanoseconds.
     fn late_ns(&self) -> impl Iterator<Item = i64> + '_ {
         let pairs = self.got_ns.iter().zip(&self.asked_ns);
-        pairs.map(|(got, asked)| *got as i64 - *asked as i64)
+        pairs.map(|(got, asked)| signed(*got) - signed(*asked))
     }
+}
+
+/// A length, of a hundred years at the most.
+fn signed(ns: u64) -> i64 {
+    ns.min(u64::MAX / 8) as i64
 }
 
 /// No rule is named by fewer waits.
 const FEWEST: usize = 40;
 
 /// More waits than that tell no more.
-const MOST: usize = 250;
+const MOST: usize = 400;
 
 /// A rule fits if it describes the waits at most this much worse than a description without a rule, in
 /// nats per wait. Calibrated on logs that simulated models made (docs/identifying.md).
@@ -63,16 +68,22 @@ const USUAL: f64 = 2.0 * APART;
 const STALL_NS: i64 = 700_000;
 const STALLS: f64 = 0.02;
 
-/// The share of the waits of a named rule that lie near its prediction. Fewer do where the rule
-/// describes their distribution this much better than any without a rule.
+/// The share of the waits that lie near a constant delay, if the others are few or if they are
+/// stalls at random. Times of this number of stalls would show a grid.
 const NEAR: f64 = 0.93;
-const MUCH_BETTER: f64 = -0.3;
+const NEAR_WITH_STALLS: f64 = 0.8;
+const RANDOM: usize = 10;
+
+/// A rule whose lateness has another distribution than that of the log, as chance would make it this rarely, in
+/// nats, is not named.
+const STRANGE: f64 = 6.0;
 
 /// The tick that most computers with Windows have without a request. A shorter one is not named
-/// for a single delay, which a constant of any kind makes too. It is not named below 2 ms either,
-/// where waking up varies as much.
+/// for a few delays that are 0.1 ms apart, which anything else makes too. It is not named below
+/// 2 ms either, where waking up varies as much.
 const USUAL_TICK_NS: u64 = 15_625_000;
 const SHORTEST_TICK_NS: u64 = 2_000_000;
+const FEW_DELAYS: usize = 4;
 
 /// Which rule made these waits.
 pub fn identify(waits: &Waits) -> Identity {
@@ -97,7 +108,7 @@ fn by_likelihood(waits: &Waits) -> Identity {
     let all = candidates::all();
     let fitted = all.iter().filter_map(|candidate| {
         let predicted = candidate.overshoots(&observed.asked)?;
-        let mut fit = likelihood::fit(&observed, &predicted, candidate.grid_ns.is_some())?;
+        let mut fit = likelihood::fit(&observed, &predicted, candidate)?;
         fit.log_likelihood += if candidate.grid_ns == Some(USUAL_TICK_NS) {
             USUAL
         } else {
@@ -126,7 +137,7 @@ fn by_likelihood(waits: &Waits) -> Identity {
         rival.is_none_or(|(_, rival)| fit.log_likelihood - rival.log_likelihood >= APART);
     let outcome = match (
         misfit(fit) <= FITS,
-        told_apart && is_evidence(best, fit, misfit(fit)) && !has_stalls(best, waits),
+        told_apart && is_evidence(best, fit, waits, &observed),
     ) {
         (false, _) => IdentityOutcome::NoneFits,
         (true, true) => IdentityOutcome::Named,
@@ -158,28 +169,42 @@ fn by_likelihood(waits: &Waits) -> Identity {
             IdentityOutcome::Named => best.remedy.to_owned(),
             _ => OTHER_LENGTHS.to_owned(),
         },
-        predicted_late_ns: fit.predicted.clone(),
+        predicted_late_ns: fit
+            .predicted
+            .iter()
+            .copied()
+            .take(observed.late.len())
+            .collect(),
         candidates,
     }
 }
 
-/// Whether too many waits are so late that a rule which makes all alike explains only the others.
-fn has_stalls(candidate: &Candidate, waits: &Waits) -> bool {
+/// Whether a rule that makes all waits alike explains all except stalls that are few, or that
+/// have times which show no grid.
+fn explains_most(waits: &Waits, fit: &Fit) -> bool {
     let mut late: Vec<i64> = waits.late_ns().collect();
     late.sort_unstable();
     let usual = late.get(late.len() / 4).copied().unwrap_or(0);
     let stalls = late.len() - late.partition_point(|late| *late <= usual + STALL_NS);
-    candidate.is_constant && stalls as f64 > STALLS * late.len() as f64
+    let share = stalls as f64 / late.len() as f64;
+    let are_random = stalls >= RANDOM && waits.ended_ns.len() == late.len();
+    match are_random {
+        true => fit.near >= NEAR_WITH_STALLS,
+        false => share <= STALLS && fit.near >= NEAR,
+    }
 }
 
 /// Whether a rule that fits, and is the only one, explains the waits.
-fn is_evidence(candidate: &Candidate, fit: &Fit, misfit: f64) -> bool {
-    let is_much_better = misfit < MUCH_BETTER && !candidate.is_constant;
+fn is_evidence(candidate: &Candidate, fit: &Fit, waits: &Waits, observed: &Observed) -> bool {
+    if candidate.is_constant {
+        return explains_most(waits, fit);
+    }
     let shows = match candidate.grid_ns {
+        Some(tick) if !grid::can_be(waits, tick) => false,
         Some(USUAL_TICK_NS) | None => true,
-        Some(tick) => tick >= SHORTEST_TICK_NS && fit.delays > 1,
+        Some(tick) => tick >= SHORTEST_TICK_NS && fit.delays > FEW_DELAYS,
     };
-    shows && (fit.near >= NEAR || is_much_better)
+    shows && likelihood::strangeness(&observed.late, &fit.predicted) <= STRANGE
 }
 
 /// The data that would tell more.
@@ -227,7 +252,7 @@ fn capital(text: &str) -> String {
 
 /// `97 % end within 0.1 ms of the prediction`.
 fn near(candidate: &Candidate, fit: &Fit) -> String {
-    let share = fit.very_near * 100.0;
+    let share = fit.near * 100.0;
     format!(
         "{share:.0} % end within {} of the prediction for {}, plus {} for waking up.",
         Nanos::new(likelihood::NEAR_NS.unsigned_abs()),

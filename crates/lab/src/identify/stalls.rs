@@ -3,15 +3,18 @@
 use punctual_core::Nanos;
 use punctual_record::{Identity, IdentityCandidate, IdentityOutcome};
 
-use super::grid::{QUOTAS_NS, agreement};
+use super::grid::{QUOTAS_NS, ends};
+use super::likelihood::nats;
 use super::{STALL_NS, Waits};
 
-/// The number of stalls that show a grid, and their share of all waits.
-const FEWEST: usize = 15;
-const SHARE: f64 = 0.02;
+/// Ends of stalls lie this close together after a tick or the begin of a period.
+const CLOSE_NS: f64 = 250_000.0;
 
-/// How well ends agree on a grid, from 0 to 1, at the least.
-const AGREES: f64 = 0.95;
+/// The share of the stalls that a grid explains, at the least. Something else made the others.
+const SHARE: f64 = 0.8;
+
+/// Chance puts stalls on a grid as rarely as this at the most, in nats.
+const RARE: f64 = 12.0;
 
 /// The ticks of kernels: how many a second, and how far apart.
 const TICKS: [(u64, u64); 4] = [
@@ -21,31 +24,29 @@ const TICKS: [(u64, u64); 4] = [
     (1_000, 1_000_000),
 ];
 
-/// Judges a log with times by its stalls; `None` if they are few, or on no grid.
+/// Judges a log by its stalls; `None` if they are few, or on no grid.
 pub(super) fn identify(waits: &Waits) -> Option<Identity> {
     let mut sorted: Vec<i64> = waits.late_ns().collect();
     sorted.sort_unstable();
-    let usual = *sorted.get(sorted.len() / 4)?;
-    // Where most waits are late by more than waking up takes, that is another rule's work.
-    if usual > 200_000 {
+    let usual = sorted[sorted.len() / 10];
+    let later_than = |ns: i64| sorted.len() - sorted.partition_point(|late| *late <= usual + ns);
+    // Where most waits are late by more than waking up takes, or all delays are as likely, that
+    // is another rule's work.
+    let stalls = later_than(STALL_NS);
+    if usual > 200_000 || 3 * stalls < 2 * later_than(200_000) {
         return None;
     }
     let ends: Vec<u64> = (waits.late_ns())
-        .zip(&waits.ended_ns)
+        .zip(ends(waits))
         .filter(|(late, _)| late - usual > STALL_NS)
-        .map(|(_, end)| *end)
+        .map(|(_, end)| end)
         .collect();
-    let share = ends.len() as f64 / sorted.len() as f64;
-    if ends.len() < FEWEST || share < SHARE {
-        return None;
-    }
-    let agree = |period_ns: u64| agreement(&ends, period_ns as f64);
     let quota = QUOTAS_NS
         .into_iter()
-        .find(|period| agree(*period) >= AGREES);
+        .find(|period| is_on(&ends, *period as f64));
     let tick = TICKS
         .into_iter()
-        .find(|(_, period)| agree(*period) >= AGREES);
+        .find(|(_, period)| is_on(&ends, *period as f64));
     let (rule, period, further) = match (quota, tick) {
         (Some(period), _) => (
             format!("a CPU quota with a period of {}", Nanos::new(period)),
@@ -65,12 +66,12 @@ pub(super) fn identify(waits: &Waits) -> Option<Identity> {
         evidence: vec![
             format!(
                 "{} of {} waits were more than 0.7 ms later than usual.",
-                ends.len(),
+                stalls,
                 sorted.len()
             ),
             format!(
-                "They ended on a grid of {period_shown} ({:.0} % of a perfect fit).",
-                agree(period) * 100.0
+                "{:.0} % of them ended on a grid of {period_shown}.",
+                100.0 * close(&ends, period as f64) as f64 / ends.len() as f64
             ),
             "The other waits were late by what waking up costs.".to_owned(),
         ],
@@ -82,4 +83,25 @@ pub(super) fn identify(waits: &Waits) -> Option<Identity> {
         rule: Some(rule),
         ..Identity::default()
     })
+}
+
+/// Whether instants lie on a grid, more than chance would have it.
+fn is_on(instants: &[u64], period_ns: f64) -> bool {
+    let (n, close) = (instants.len() as f64, close(instants, period_ns) as f64);
+    let width = CLOSE_NS / period_ns;
+    if close < SHARE * n || n < 3.0 {
+        return false;
+    }
+    // The first that lies on the grid says where it is.
+    let share = (close - 1.0) / (n - 1.0);
+    share > width && (n - 1.0) * nats(share, width) - n.ln() > RARE
+}
+
+/// How many instants lie close together after the ticks of a grid.
+fn close(instants: &[u64], period_ns: f64) -> usize {
+    let of = |at: u64| {
+        let after = |other: &&u64| (**other as f64 - at as f64).rem_euclid(period_ns) <= CLOSE_NS;
+        instants.iter().filter(after).count()
+    };
+    instants.iter().map(|at| of(*at)).max().unwrap_or(0)
 }

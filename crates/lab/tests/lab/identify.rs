@@ -40,7 +40,133 @@ fn sleeps_of_windows_are_named_with_what_else_they_are_not() {
         "{:?}",
         found.evidence
     );
-    assert_eq!(found.predicted_late_ns.len(), 250);
+    assert_eq!(found.predicted_late_ns.len(), 400);
+}
+
+/// Even numbers from 0 to `most`, in no order.
+fn any(i: u64, most: u64) -> u64 {
+    let mixed = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    (mixed >> 20) % (most / 2) * 2
+}
+
+/// Waits of these lengths with work before each. `end` says when each ends, by its begin and its length.
+fn waits(
+    lengths: &[u64],
+    work_ns: u64,
+    has_times: bool,
+    end: impl Fn(u64, u64, u64) -> u64,
+) -> Waits {
+    let mut waits = Waits::default();
+    let mut now = 1_000_000_000;
+    for (i, asked) in (0..).zip(lengths) {
+        let began = now + 500 + any(i, work_ns.max(2));
+        now = end(i, began, *asked) + 8_000 + any(i + 7, 4_000);
+        waits.asked_ns.push(*asked);
+        waits.got_ns.push(now - began);
+        if has_times {
+            waits.ended_ns.push(now);
+        }
+    }
+    waits
+}
+
+/// As a timer slack of 50 us ends a wait, and `every` so many of them on the next tick.
+fn stalled(every: u64, tick_ns: u64) -> impl Fn(u64, u64, u64) -> u64 {
+    move |i, began, asked| {
+        let due = began + asked + 50_000;
+        match i % every {
+            0 => due.next_multiple_of(tick_ns),
+            _ => due,
+        }
+    }
+}
+
+/// The first tick after the length, counted from the tick before the call.
+fn from_tick(tick_ns: u64) -> impl Fn(u64, u64, u64) -> u64 {
+    move |_, began, asked| (began / tick_ns * tick_ns + asked).next_multiple_of(tick_ns)
+}
+
+fn rule(waits: &Waits) -> String {
+    identify(waits).rule.unwrap_or_default()
+}
+
+#[test]
+fn stalls_on_a_grid_are_named_without_times_and_if_they_are_few() {
+    let busy = waits(&[1_000_000; 400], 0, false, stalled(4, 4_000_000));
+    assert_eq!(rule(&busy), "a busy CPU, with ticks at 250 Hz");
+    let quota = waits(&[2_000_000; 300], 0, true, stalled(60, 100_000_000));
+    assert_eq!(rule(&quota), "a CPU quota with a period of 100 ms");
+}
+
+#[test]
+fn stalls_at_random_leave_the_slack_to_be_named() {
+    let stolen = waits(&[3_000_000; 400], 100_000, true, |i, began, asked| {
+        let stall = if i % 13 == 0 {
+            700_000 + any(i, 20_000_000)
+        } else {
+            0
+        };
+        began + asked + 50_000 + stall
+    });
+    assert_eq!(rule(&stolen), "Linux with a timer slack of 50 us");
+    // Without times they may have been on a grid.
+    let untimed = Waits {
+        ended_ns: vec![],
+        ..stolen
+    };
+    assert_eq!(identify(&untimed).outcome, IdentityOutcome::CannotTell);
+}
+
+#[test]
+fn early_waits_name_a_tick_that_the_program_has_no_schedule_of() {
+    let early = waits(&[20_000_000; 200], 12_000_000, true, from_tick(5_000_000));
+    assert_eq!(rule(&early), "Windows with a clock interrupt every 5 ms");
+    let untimed = Waits {
+        ended_ns: vec![],
+        ..early
+    };
+    assert_eq!(rule(&untimed), "Windows with a clock interrupt every 5 ms");
+    // A loop at this rate that leaves out what it missed ends its waits so, too.
+    let rate = waits(&[5_000_000; 200], 12_000_000, true, from_tick(5_000_000));
+    assert_eq!(identify(&rate).outcome, IdentityOutcome::CannotTell);
+}
+
+#[test]
+fn a_finer_tick_is_excluded_by_waits_that_began_late() {
+    let lengths = [7_000_000; 300];
+    let undisturbed = waits(&lengths, 0, true, from_tick(8_000_000));
+    assert_eq!(identify(&undisturbed).outcome, IdentityOutcome::CannotTell);
+    // Every 40th wakes up 5 ms late.
+    let end = from_tick(8_000_000);
+    let disturbed = waits(&lengths, 0, true, |i, began, asked| {
+        end(i, began, asked) + if i % 40 == 0 { 5_000_000 } else { 0 }
+    });
+    assert_eq!(
+        rule(&disturbed),
+        "Windows with a clock interrupt every 8 ms"
+    );
+}
+
+#[test]
+fn lateness_up_to_another_length_than_the_tick_names_none() {
+    let spread = |most: u64| {
+        waits(&[3_000_000; 400], 0, false, move |i, began, asked| {
+            began + asked + any(i, most)
+        })
+    };
+    assert_eq!(
+        rule(&spread(8_000_000)),
+        "Windows with a clock interrupt every 8 ms"
+    );
+    assert_eq!(rule(&spread(7_300_000)), "");
+}
+
+#[test]
+fn ticks_are_named_if_no_length_comes_twice() {
+    let lengths: Vec<u64> = (0..300).map(|i| 500_000 + any(i, 50_000_000)).collect();
+    let ticks = waits(&lengths, 300_000, false, from_tick(5_000_000));
+    assert_eq!(rule(&ticks), "Windows with a clock interrupt every 5 ms");
 }
 
 #[test]
