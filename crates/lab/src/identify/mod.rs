@@ -147,13 +147,14 @@ fn by_likelihood(waits: &Waits) -> Identity {
         IdentityOutcome::NoneFits => none_reaches(&observed),
         _ => near(best, fit),
     }];
-    evidence.extend(rival.map(|(rival, other)| match told_apart {
-        true => format!(
+    evidence.extend(rival.map(|(rival, other)| match outcome {
+        IdentityOutcome::NoneFits => format!("{} is the nearest.", capital(&best.rule)),
+        _ if told_apart => format!(
             "{} does not fit: {}.",
             capital(&rival.rule),
             would_be(&observed, fit, other)
         ),
-        false => format!("{} fits about as well.", capital(&rival.rule)),
+        _ => format!("{} fits about as well.", capital(&rival.rule)),
     }));
     if outcome == IdentityOutcome::CannotTell && told_apart {
         evidence.push(

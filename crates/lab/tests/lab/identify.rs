@@ -169,6 +169,19 @@ fn ticks_are_named_if_no_length_comes_twice() {
     assert_eq!(rule(&ticks), "Windows with a clock interrupt every 5 ms");
 }
 
+/// No known rule ends these waits, so the nearest one is not called a fit.
+#[test]
+fn a_rule_that_is_nearest_is_not_said_to_fit() {
+    let waits = Waits {
+        asked_ns: vec![5_000_000; 45],
+        got_ns: (0..45).map(|i| 6_000_000 + any(i, 60_000)).collect(),
+        ended_ns: vec![],
+    };
+    let found = identify(&waits);
+    assert_eq!(found.outcome, IdentityOutcome::NoneFits, "{found:?}");
+    assert!(found.evidence[1].ends_with(" is the nearest."), "{found:?}");
+}
+
 #[test]
 fn too_little_is_said_to_be_too_little() {
     let waits = Waits {
