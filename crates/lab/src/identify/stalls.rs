@@ -8,7 +8,7 @@ use super::likelihood::nats;
 use super::{STALL_NS, Waits};
 
 /// Ends of stalls lie this close together after a tick or the begin of a period.
-const CLOSE_NS: f64 = 250_000.0;
+const CLOSE_NS: u64 = 250_000;
 
 /// The share of the stalls that a grid explains, at the least. Something else made the others.
 const SHARE: f64 = 0.8;
@@ -41,12 +41,8 @@ pub(super) fn identify(waits: &Waits) -> Option<Identity> {
         .filter(|(late, _)| late - usual > STALL_NS)
         .map(|(_, end)| end)
         .collect();
-    let quota = QUOTAS_NS
-        .into_iter()
-        .find(|period| is_on(&ends, *period as f64));
-    let tick = TICKS
-        .into_iter()
-        .find(|(_, period)| is_on(&ends, *period as f64));
+    let quota = QUOTAS_NS.into_iter().find(|period| is_on(&ends, *period));
+    let tick = TICKS.into_iter().find(|(_, period)| is_on(&ends, *period));
     let (rule, period, further) = match (quota, tick) {
         (Some(period), _) => (
             format!("a CPU quota with a period of {}", Nanos::new(period)),
@@ -71,7 +67,7 @@ pub(super) fn identify(waits: &Waits) -> Option<Identity> {
             ),
             format!(
                 "{:.0} % of them ended on a grid of {period_shown}.",
-                100.0 * close(&ends, period as f64) as f64 / ends.len() as f64
+                100.0 * close(&ends, period) as f64 / ends.len() as f64
             ),
             "The other waits were late by what waking up costs.".to_owned(),
         ],
@@ -86,9 +82,9 @@ pub(super) fn identify(waits: &Waits) -> Option<Identity> {
 }
 
 /// Whether instants lie on a grid, more than chance would have it.
-fn is_on(instants: &[u64], period_ns: f64) -> bool {
+fn is_on(instants: &[u64], period_ns: u64) -> bool {
     let (n, close) = (instants.len() as f64, close(instants, period_ns) as f64);
-    let width = CLOSE_NS / period_ns;
+    let width = CLOSE_NS as f64 / period_ns as f64;
     if close < SHARE * n || n < 3.0 {
         return false;
     }
@@ -98,10 +94,13 @@ fn is_on(instants: &[u64], period_ns: f64) -> bool {
 }
 
 /// How many instants lie close together after the ticks of a grid.
-fn close(instants: &[u64], period_ns: f64) -> usize {
-    let of = |at: u64| {
-        let after = |other: &&u64| (**other as f64 - at as f64).rem_euclid(period_ns) <= CLOSE_NS;
-        instants.iter().filter(after).count()
-    };
-    instants.iter().map(|at| of(*at)).max().unwrap_or(0)
+fn close(instants: &[u64], period_ns: u64) -> usize {
+    let mut after: Vec<u64> = instants.iter().map(|at| at % period_ns).collect();
+    after.sort_unstable();
+    // Those after the next tick follow the last ones of this tick.
+    let next: Vec<u64> = after.iter().map(|after| after + period_ns).collect();
+    let both = [after, next].concat();
+    let until = |at: u64| both.partition_point(|other| *other <= at + CLOSE_NS);
+    let groups = both.iter().take(instants.len()).enumerate();
+    groups.map(|(i, at)| until(*at) - i).max().unwrap_or(0)
 }

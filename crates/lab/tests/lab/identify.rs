@@ -99,6 +99,13 @@ fn stalls_on_a_grid_are_named_without_times_and_if_they_are_few() {
     assert_eq!(rule(&quota), "a CPU quota with a period of 100 ms");
 }
 
+/// The time does not grow with the square of the stalls.
+#[test]
+fn stalls_of_a_long_log_are_named() {
+    let long = waits(&[1_000_000; 200_000], 0, true, stalled(4, 100_000_000));
+    assert_eq!(rule(&long), "a CPU quota with a period of 100 ms");
+}
+
 #[test]
 fn stalls_at_random_leave_the_slack_to_be_named() {
     let stolen = waits(&[3_000_000; 400], 100_000, true, |i, began, asked| {
