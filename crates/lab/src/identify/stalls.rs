@@ -97,7 +97,7 @@ fn is_on(instants: &[u64], period_ns: u64) -> bool {
 fn close(instants: &[u64], period_ns: u64) -> usize {
     let mut after: Vec<u64> = instants.iter().map(|at| at % period_ns).collect();
     after.sort_unstable();
-    // Those after the next tick follow the last ones of this tick.
+    // The same after the next tick, as they follow the last ones of this tick.
     let next: Vec<u64> = after.iter().map(|after| after + period_ns).collect();
     let both = [after, next].concat();
     let until = |at: u64| both.partition_point(|other| *other <= at + CLOSE_NS);
