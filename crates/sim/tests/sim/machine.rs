@@ -15,13 +15,13 @@ use punctual_sim::{Model, SimMachine};
 const LINUX: &str = "linux,wake=10us,jitter=0ns,nap=1us";
 const READ_NS: u64 = 31;
 
-fn run(model: &str, program: &Program) -> Observations {
+pub(crate) fn run(model: &str, program: &Program) -> Observations {
     SimMachine::new(Model::parse(model).unwrap(), 1)
         .run(program)
         .unwrap()
 }
 
-fn samples(model: &str, program: &Program) -> Vec<Sample> {
+pub(crate) fn samples(model: &str, program: &Program) -> Vec<Sample> {
     run(model, program).threads[0].sections[0]
         .samples
         .iter()
@@ -428,14 +428,7 @@ fn a_block_that_only_yields_gives_the_cpu_to_an_equal() {
     let work = Nanos::from_us(100);
     let after = |op| {
         Program::from(vec![
-            Op::spawn(
-                SpawnKind::Thread,
-                "other",
-                Program {
-                    subjects: vec![],
-                    ops: vec![Op::Work(work)],
-                },
-            ),
+            Op::spawn(SpawnKind::Thread, "other", vec![Op::Work(work)]),
             op,
             Op::Record,
         ])
@@ -475,110 +468,6 @@ fn a_call_of_another_os_is_refused_by_name() {
     }
 }
 
-/// The readings of the first thread of a program.
-fn readings(model: &str, ops: Vec<Op>) -> Vec<Nanos> {
-    let program = Program::from(ops);
-    let section = &run(model, &program).threads[0].sections[0];
-    let values = section.readings.iter().map(|reading| reading.value);
-    values.collect()
-}
-
-#[test]
-fn a_thread_of_linux_reads_its_own_slack() {
-    let read = || Op::Read(Probe::Slack);
-    let child = Op::spawn(
-        SpawnKind::Thread,
-        "child",
-        Program {
-            subjects: vec![],
-            ops: vec![read(), Op::Set(Setting::Slack(Nanos::from_us(3))), read()],
-        },
-    );
-    let real_time = Op::Set(Setting::Priority(Priority::RealTime));
-    let program = Program::from(vec![
-        read(),
-        Op::Set(Setting::Slack(Nanos::from_us(7))),
-        child,
-        Op::Work(Nanos::from_ms(1)),
-        read(),
-        Op::Set(Setting::Slack(Nanos::ZERO)),
-        read(),
-        real_time,
-        read(),
-    ]);
-    let observed = run("linux,slack=20us", &program);
-    let of_thread = |thread: usize| {
-        let readings = &observed.threads[thread].sections[0].readings;
-        let values = readings.iter().map(|reading| reading.value.as_ns());
-        values.collect::<Vec<_>>()
-    };
-    assert_eq!(of_thread(0), [20_000, 7_000, 20_000, 0]);
-    assert_eq!(of_thread(1), [7_000, 3_000]);
-}
-
-#[test]
-fn the_coarse_clocks_of_linux_step_by_what_is_stated() {
-    for clock in [OsClock::MonotonicCoarse, OsClock::RealtimeCoarse] {
-        let read = [Probe::Stated(clock), Probe::Step(clock)].map(Op::Read);
-        let seen = readings("linux,hz=100", read.to_vec());
-        assert_eq!(seen, [Nanos::from_ms(10); 2], "{}", clock.name());
-    }
-}
-
-#[test]
-fn the_clocks_of_windows_step_with_the_tick() {
-    let clocks = [OsClock::SystemTime, OsClock::InterruptTime];
-    let read = clocks.map(|clock| Op::Read(Probe::Step(clock)));
-    let request = Op::Set(Setting::request(Nanos::from_us(1_500)));
-    let ops = [&read[..], &[request], &read[..]].concat();
-    let default = Nanos::new(15_625_000);
-    let asked = Nanos::from_us(1_500);
-    assert_eq!(
-        readings("windows-10-2004,hardware=exact", ops),
-        [default, default, asked, asked]
-    );
-}
-
-#[test]
-fn the_clock_of_a_model_costs_what_a_reading_takes() {
-    for (model, clock) in [
-        ("linux,read=25ns", OsClock::Monotonic),
-        ("windows-11,read=25ns", OsClock::PerformanceCounter),
-        ("macos,read=25ns", OsClock::MachAbsoluteTime),
-        ("wine,read=25ns", OsClock::PerformanceCounter),
-    ] {
-        let read = Op::Read(Probe::Cost(clock));
-        assert_eq!(readings(model, vec![read]), [Nanos::new(25)], "{model}");
-    }
-}
-
-#[test]
-fn what_a_model_cannot_tell_is_refused_by_name() {
-    for (model, probe, why) in [
-        ("windows-11", Probe::Slack, "there is no slack to read"),
-        (
-            "linux",
-            Probe::Step(OsClock::TimeGetTime),
-            "there is no timeGetTime to read",
-        ),
-        (
-            "linux",
-            Probe::Stated(OsClock::Monotonic),
-            "nothing is stated about CLOCK_MONOTONIC",
-        ),
-        (
-            "macos",
-            Probe::Cost(OsClock::Monotonic),
-            "it is not known what CLOCK_MONOTONIC costs",
-        ),
-    ] {
-        let program = Program::from(vec![Op::Read(probe)]);
-        let machine = SimMachine::new(Model::parse(model).unwrap(), 1);
-        let refusal = machine.check(&program).unwrap_err().to_string();
-        assert!(refusal.ends_with(why), "{refusal}");
-    }
-}
-
 #[test]
 fn efficiency_cores_are_slower_and_for_those_who_save_energy() {
     let sleep = || Op::nap(Method::Sleep, Nanos::from_ms(1));
@@ -615,14 +504,7 @@ fn on_linux_who_is_started_stays_on_the_cpu_of_who_starts_it() {
     let work = Op::Work(Nanos::from_ms(100));
     let program = Program::from(vec![
         Op::Pin(1),
-        Op::spawn(
-            SpawnKind::Thread,
-            "other",
-            Program {
-                subjects: vec![],
-                ops: vec![work.clone()],
-            },
-        ),
+        Op::spawn(SpawnKind::Thread, "other", vec![work.clone()]),
         work,
         Op::Record,
     ]);
@@ -634,123 +516,5 @@ fn on_linux_who_is_started_stays_on_the_cpu_of_who_starts_it() {
             share_one,
             "{model}: {elapsed}"
         );
-    }
-}
-
-const LINUXES: [&str; 6] = [
-    "linux",
-    "linux-6.1",
-    "linux-6.6",
-    "linux-6.12",
-    "linux-6.18",
-    "linux-7.1",
-];
-
-fn spawn(name: &str, kind: SpawnKind, ops: Vec<Op>) -> Op {
-    Op::spawn(
-        kind,
-        name,
-        Program {
-            subjects: vec![],
-            ops,
-        },
-    )
-}
-
-fn quota(time_ms: u64) -> Op {
-    Op::Set(Setting::Quota {
-        time: Nanos::from_ms(time_ms),
-        period: Nanos::from_ms(100),
-        burst: Nanos::ZERO,
-    })
-}
-
-/// The CPU time, in 10 s of `model`, of processes that start together, each with its threads of
-/// that name.
-fn cpu_of(model: &str, processes: &[(&str, Vec<Op>)]) -> Vec<f64> {
-    let start = |(name, ops): &(&str, Vec<Op>)| spawn(name, SpawnKind::Process, ops.clone());
-    let mut ops: Vec<_> = processes.iter().map(start).collect();
-    ops.extend([Op::Until(Nanos::from_secs(1)), Op::Phase]);
-    ops.extend([Op::Until(Nanos::from_secs(11)), Op::Exit]);
-    let program = Program::from(ops);
-    let observed = run(model, &program);
-    let share = |(name, _): &(&str, Vec<Op>)| {
-        let own = observed
-            .threads
-            .iter()
-            .filter(|thread| thread.name == *name);
-        let used = own.map(|thread| thread.sections.last().unwrap().cpu.thread.unwrap());
-        used.map(Nanos::as_ns).sum::<u64>() as f64 / 1e10
-    };
-    processes.iter().map(share).collect()
-}
-
-/// "Control Group v2" of the kernel's documentation: a group is one that children compete in.
-#[test]
-fn a_group_competes_as_one_however_many_threads_it_has() {
-    let work = || Op::Work(Nanos::from_secs(60));
-    let hog = |name| (name, vec![work()]);
-    let other = spawn("group", SpawnKind::Thread, vec![work()]);
-    let group = ("group", vec![quota(100), other, work()]);
-    for model in LINUXES {
-        let model = format!("{model},cpus=1");
-        let [of_hog, of_group] = cpu_of(&model, &[hog("a"), group.clone()])[..] else {
-            panic!()
-        };
-        assert!((of_hog - 0.5).abs() < 0.01, "{model}: {of_hog}");
-        assert!((of_group - 0.5).abs() < 0.01, "{model}: {of_group}");
-        // A session is one as well.
-        let model = format!("{model},autogroup=on");
-        let shares = cpu_of(&model, &[hog("a"), hog("b"), hog("c"), group.clone()]);
-        assert!((shares[3] - 0.5).abs() < 0.01, "{model}: {shares:?}");
-    }
-}
-
-/// With a thread on each of two CPUs it has half the weight on each.
-#[test]
-fn a_group_has_the_weight_of_one_thread_on_all_cpus_together() {
-    let on = |cpu| vec![Op::Pin(cpu), Op::Work(Nanos::from_secs(60))];
-    let mut group = vec![quota(200), spawn("group", SpawnKind::Thread, on(0))];
-    group.extend(on(1));
-    for model in LINUXES {
-        let model = format!("{model},cpus=2");
-        let shares = cpu_of(
-            &model,
-            &[("a", on(0)), ("b", on(1)), ("group", group.clone())],
-        );
-        assert!((shares[0] - 0.667).abs() < 0.01, "{model}: {shares:?}");
-        assert!((shares[2] - 0.667).abs() < 0.02, "{model}: {shares:?}");
-    }
-}
-
-#[test]
-fn a_group_whose_only_member_is_stopped_leaves_the_cpu_to_others() {
-    let work = || Op::Work(Nanos::from_secs(60));
-    let inner = spawn("inner", SpawnKind::Process, vec![quota(10), work()]);
-    let rest = Op::nap(Method::Sleep, Nanos::from_secs(60));
-    let outer = ("outer", vec![quota(50), inner, rest]);
-    for model in LINUXES {
-        let model = format!("{model},cpus=1");
-        let shares = cpu_of(&model, &[("hog", vec![work()]), outer.clone()]);
-        assert!((shares[0] - 0.9).abs() < 0.01, "{model}: {shares:?}");
-    }
-}
-
-/// Documentation/scheduler/sched-bwc.rst.
-#[test]
-fn a_group_that_has_used_its_quota_is_stopped_until_the_next_period() {
-    let sleeps = Op::repeat(200, [Op::nap(Method::Sleep, Nanos::from_ms(1))]);
-    let beside = spawn("", SpawnKind::Thread, vec![Op::Work(Nanos::from_secs(60))]);
-    let program = Program::from(vec![quota(20), beside, sleeps]);
-    for model in LINUXES {
-        let samples = samples(&format!("{model},cpus=1"), &program);
-        let ends = samples.windows(2).map(|two| two[1].woke - two[0].woke);
-        let stops: Vec<_> = ends.filter(|slept| *slept > Nanos::from_ms(10)).collect();
-        assert!(stops.len() > 5, "{model}: {stops:?}");
-        for slept in stops {
-            // A tick more or less.
-            let about = Nanos::from_ms(76)..Nanos::from_ms(86);
-            assert!(about.contains(&slept), "{model}: {slept}");
-        }
     }
 }

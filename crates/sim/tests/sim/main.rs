@@ -2,8 +2,10 @@
 
 mod computer;
 mod conformance;
+mod groups;
 mod hosted;
 mod machine;
 mod policies;
 mod properties;
+mod readings;
 mod windows;
