@@ -40,6 +40,22 @@ pub(crate) struct Candidate {
     pub(crate) from: usize,
 }
 
+/// A thread whose timer ended on the CPU that it ran on, for tests.
+#[cfg(test)]
+fn candidate(thread: ThreadId, priority: Priority) -> Candidate {
+    Candidate {
+        thread,
+        priority,
+        share: Share::default(),
+        is_woken_here: true,
+        reason: Reason::Timer,
+        is_in_foreground: false,
+        cpu: 0,
+        pinned: None,
+        from: 0,
+    }
+}
+
 /// A thread's share of a CPU, where that can be said of each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Share {

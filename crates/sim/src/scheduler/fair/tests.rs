@@ -1,8 +1,7 @@
 use super::*;
-use punctual_core::Reason;
 
 use crate::model::RealTimeLimit;
-use crate::scheduler::Share;
+use crate::scheduler::{Share, candidate};
 
 const SLICE: Time = Time::from_ns(1_000);
 const TICK: Time = Time::from_ns(1);
@@ -24,20 +23,6 @@ const SIMPLE: Rules = Rules {
     quota: None,
     has_autogroup: false,
 };
-
-fn candidate(thread: ThreadId, priority: Priority) -> Candidate {
-    Candidate {
-        thread,
-        priority,
-        share: Share::default(),
-        is_woken_here: true,
-        reason: Reason::Timer,
-        is_in_foreground: false,
-        cpu: 0,
-        pinned: None,
-        from: 0,
-    }
-}
 
 /// Lets the threads of one CPU take turns for so many slices; how many each
 /// got.

@@ -1,19 +1,6 @@
 use super::*;
 use crate::model::Boosts;
-
-fn candidate(thread: ThreadId, priority: Priority) -> Candidate {
-    Candidate {
-        thread,
-        priority,
-        share: crate::scheduler::Share::default(),
-        is_woken_here: true,
-        reason: Reason::Timer,
-        is_in_foreground: false,
-        cpu: 0,
-        pinned: None,
-        from: 0,
-    }
-}
+use crate::scheduler::candidate;
 
 fn ns(ns: u64) -> Time {
     Time::from_ns(ns)
