@@ -7,6 +7,34 @@ use super::super::{java, process, real};
 use super::{clock_of, length, missing, time, until};
 use crate::Call;
 
+/// Waits by `real` until an instant of a clock, as the rule has it. `is_timer` is as for [`Wait::by`].
+unsafe fn wait_until(
+    call: Call,
+    clock: clockid_t,
+    instant: *const timespec,
+    real: impl Fn(*const timespec) -> c_int,
+    is_timer: impl Fn(c_int) -> bool,
+) -> c_int {
+    match unsafe { until(call, clock, instant) } {
+        Some((wait, instant_ns)) => wait.by(
+            || real(instant),
+            |ask| real(&time(ask.instant(instant_ns))),
+            is_timer,
+        ),
+        None => real(instant),
+    }
+}
+
+/// Whether a function of pthread ended by its timeout.
+fn is_timed_out(result: c_int) -> bool {
+    result == libc::ETIMEDOUT
+}
+
+/// Whether a function of semaphores ended by its timeout.
+fn has_error_of_timeout(result: c_int) -> bool {
+    result != 0 && errno() == libc::ETIMEDOUT
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn pthread_cond_timedwait(
     condition: *mut pthread_cond_t,
@@ -19,14 +47,8 @@ unsafe extern "C-unwind" fn pthread_cond_timedwait(
         };
         let clock = clock_of(instant);
         let call = java::condition_call(condition, mutex);
-        let Some((wait, instant_ns)) = until(call, clock, instant) else {
-            return real(condition, mutex, instant);
-        };
-        wait.by(
-            || real(condition, mutex, instant),
-            |ask| real(condition, mutex, &time(ask.instant(instant_ns))),
-            |result| result == libc::ETIMEDOUT,
-        )
+        let real = |instant| real(condition, mutex, instant);
+        wait_until(call, clock, instant, real, is_timed_out)
     }
 }
 
@@ -41,14 +63,8 @@ unsafe extern "C-unwind" fn pthread_cond_clockwait(
         let Some(real) = real::pthread_cond_clockwait() else {
             return libc::ENOSYS;
         };
-        let Some((wait, instant_ns)) = until(Call::CondClockwait, clock, instant) else {
-            return real(condition, mutex, clock, instant);
-        };
-        wait.by(
-            || real(condition, mutex, clock, instant),
-            |ask| real(condition, mutex, clock, &time(ask.instant(instant_ns))),
-            |result| result == libc::ETIMEDOUT,
-        )
+        let real = |instant| real(condition, mutex, clock, instant);
+        wait_until(Call::CondClockwait, clock, instant, real, is_timed_out)
     }
 }
 
@@ -68,14 +84,13 @@ unsafe extern "C-unwind" fn pthread_mutex_timedlock(
         {
             return result;
         }
-        let Some((wait, instant_ns)) = until(Call::MutexTimedlock, libc::CLOCK_REALTIME, instant)
-        else {
-            return real(mutex, instant);
-        };
-        wait.by(
-            || real(mutex, instant),
-            |ask| real(mutex, &time(ask.instant(instant_ns))),
-            |result| result == libc::ETIMEDOUT,
+        let (call, clock) = (Call::MutexTimedlock, libc::CLOCK_REALTIME);
+        wait_until(
+            call,
+            clock,
+            instant,
+            |instant| real(mutex, instant),
+            is_timed_out,
         )
     }
 }
@@ -107,15 +122,9 @@ unsafe extern "C-unwind" fn sem_timedwait(
         if is_posted(semaphore, instant) {
             return 0;
         }
-        let Some((wait, instant_ns)) = until(Call::SemTimedwait, libc::CLOCK_REALTIME, instant)
-        else {
-            return real(semaphore, instant);
-        };
-        wait.by(
-            || real(semaphore, instant),
-            |ask| real(semaphore, &time(ask.instant(instant_ns))),
-            |result| result != 0 && errno() == libc::ETIMEDOUT,
-        )
+        let (call, clock) = (Call::SemTimedwait, libc::CLOCK_REALTIME);
+        let real = |instant| real(semaphore, instant);
+        wait_until(call, clock, instant, real, has_error_of_timeout)
     }
 }
 
@@ -132,13 +141,13 @@ unsafe extern "C-unwind" fn sem_clockwait(
         if is_posted(semaphore, instant) {
             return 0;
         }
-        let Some((wait, instant_ns)) = until(Call::SemClockwait, clock, instant) else {
-            return real(semaphore, clock, instant);
-        };
-        wait.by(
-            || real(semaphore, clock, instant),
-            |ask| real(semaphore, clock, &time(ask.instant(instant_ns))),
-            |result| result != 0 && errno() == libc::ETIMEDOUT,
+        let real = |instant| real(semaphore, clock, instant);
+        wait_until(
+            Call::SemClockwait,
+            clock,
+            instant,
+            real,
+            has_error_of_timeout,
         )
     }
 }
