@@ -3,14 +3,14 @@
 use punctual_core::{Method, Nanos};
 use punctual_program::machine::Section;
 use punctual_program::program::Op;
-use punctual_program::setting::{Requester, Setting};
+use punctual_program::setting::Setting;
 use punctual_program::{Machine, Program};
 use punctual_sim::{Model, SimMachine};
 
 /// The costs of waking up in the models.
 pub(super) const WAKE_NS: i64 = 10_000;
 
-/// The waits of each length that show how late they are.
+/// The waits of each length, in the mean, that show how late they are.
 const ENOUGH: usize = 16;
 
 /// A rule with its parameters.
@@ -62,16 +62,9 @@ pub(super) fn all() -> Vec<Candidate> {
     };
     for us in INTERVALS_US {
         let interval = Nanos::from_us(us);
-        let request = |interval| {
-            Op::Set(Setting::Request {
-                interval,
-                on_battery: None,
-                by: Requester::Process,
-            })
-        };
         let own = match us {
             15_625 => vec![],
-            _ => vec![request(interval)],
+            _ => vec![Op::Set(Setting::request(interval))],
         };
         let rule = format!("Windows with a clock interrupt every {interval}");
         for model in [
@@ -151,6 +144,15 @@ pub(super) fn all() -> Vec<Candidate> {
     all
 }
 
+/// The lengths of waits, several times if few waits are of one length: chance and work make those
+/// differ.
+pub(super) fn often_enough(asked_ns: &[u64]) -> Vec<u64> {
+    let mut lengths = asked_ns.to_vec();
+    lengths.sort_unstable();
+    lengths.dedup();
+    asked_ns.repeat((ENOUGH * lengths.len()).div_ceil(asked_ns.len().max(1)))
+}
+
 impl Candidate {
     /// Whether both are of one rule, as far as a log shows: of one name, or ticks of one length.
     pub(super) fn is_like(&self, other: &Self) -> bool {
@@ -158,15 +160,9 @@ impl Candidate {
     }
 
     /// How late each of these waits would be, in nanoseconds, if waking up cost [`WAKE_NS`]; `None` if the
-    /// model cannot wait so. The waits follow each other several times if few are of one
-    /// length, as chance and work make those differ.
+    /// model cannot wait so.
     pub(super) fn overshoots(&self, asked_ns: &[u64]) -> Option<Vec<i64>> {
         let model = Model::parse(&self.model).ok()?;
-        let mut lengths = asked_ns.to_vec();
-        lengths.sort_unstable();
-        lengths.dedup();
-        let rounds = (ENOUGH * lengths.len()).div_ceil(asked_ns.len().max(1));
-        let asked_ns = asked_ns.repeat(rounds);
         let mut ops = self.setup.clone();
         // The first begins wherever the computer is.
         ops.extend([Op::nap(self.method, Nanos::from_ms(5)), Op::Record]);

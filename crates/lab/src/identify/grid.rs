@@ -41,14 +41,14 @@ pub(super) fn identify(waits: &Waits) -> Option<Identity> {
     if !grid.explains(tick) || !grid.is_of_punctual() {
         return None;
     }
-    let mut late: Vec<i64> = waits.late_ns().collect();
+    let mut late: Vec<i64> = waits.late_ns().take(ends.len()).collect();
     late.sort_unstable();
     let [low, high] = [5, 95].map(|rank| late[(late.len() - 1) * rank / 100]);
     let furthest = Nanos::new(high.max(-low).unsigned_abs());
     let with = |why: String| Identity {
         evidence: vec![
             format!(
-                "All waits end on a grid of {} ({:.0} % of a perfect fit).",
+                "The waits end on a grid of {} ({:.0} % of a perfect fit).",
                 Nanos::new(tick),
                 agreement(&ends, tick as f64) * 100.0
             ),
@@ -80,7 +80,7 @@ pub(super) fn identify(waits: &Waits) -> Option<Identity> {
         || "No shorter tick of a known system divides this grid".to_owned(),
         |finer| {
             format!(
-                "Ticks of {} would end some of them sooner or later",
+                "Ticks of {} would end some of them at other times",
                 Nanos::new(*finer)
             )
         },
@@ -97,14 +97,28 @@ pub(super) fn identify(waits: &Waits) -> Option<Identity> {
 
 /// Whether times, if the log has any, allow ticks.
 pub(super) fn can_be(waits: &Waits, tick_ns: u64) -> bool {
-    waits.ended_ns.is_empty() || agreement(&waits.ended_ns, tick_ns as f64) >= AGREES
+    let ends = waits.times();
+    ends.is_none_or(|ends| agreement(ends, tick_ns as f64) >= AGREES)
 }
 
 /// Waits on a grid.
 struct Grid {
     tick_ns: u64,
-    /// Of each wait: its length, what it took, and its end after a tick.
-    waits: Vec<(i64, i64, i64)>,
+    waits: Vec<OnGrid>,
+}
+
+/// A wait on a grid, in nanoseconds.
+struct OnGrid {
+    asked: i64,
+    got: i64,
+    /// Its end after the nearest tick.
+    after: i64,
+}
+
+impl OnGrid {
+    const fn late(&self) -> i64 {
+        self.got - self.asked
+    }
 }
 
 impl Grid {
@@ -115,7 +129,11 @@ impl Grid {
             ((turns - turns.round()) * tick) as i64
         };
         let pairs = waits.asked_ns.iter().zip(&waits.got_ns).zip(ends);
-        let waits = pairs.map(|((asked, got), end)| (signed(*asked), signed(*got), after(*end)));
+        let waits = pairs.map(|((asked, got), end)| OnGrid {
+            asked: signed(*asked),
+            got: signed(*got),
+            after: after(*end),
+        });
         Self {
             tick_ns,
             waits: waits.collect(),
@@ -127,9 +145,9 @@ impl Grid {
     fn explains(&self, tick_ns: u64) -> bool {
         let tick = tick_ns as i64;
         let fits = |from_tick: bool| {
-            let others = self.waits.iter().filter(|(asked, got, after)| {
-                let into = (after - got + LEAST_WAKE_NS).rem_euclid(tick);
-                let late = got - asked + if from_tick { into } else { 0 };
+            let others = self.waits.iter().filter(|wait| {
+                let into = (wait.after - wait.got + LEAST_WAKE_NS).rem_euclid(tick);
+                let late = wait.late() + if from_tick { into } else { 0 };
                 // It may have begun just before the tick.
                 let before = from_tick && into <= 2 * LEAST_WAKE_NS;
                 let possible = |late| (-WAKE_NS..=tick + WAKE_NS).contains(&late);
@@ -138,7 +156,7 @@ impl Grid {
             // A wait that something else made late would seldom end on the grid.
             let on_grid = others
                 .clone()
-                .filter(|(_, _, after)| after.abs() <= WAKE_NS / 2);
+                .filter(|wait| wait.after.abs() <= WAKE_NS / 2);
             let (others, on_grid) = (others.count(), on_grid.count());
             others * 20 <= self.waits.len() && (on_grid < 3 || on_grid * 2 <= others)
         };
@@ -149,9 +167,9 @@ impl Grid {
     /// punctual ones end later after a tick, by a slack and by waking up.
     fn is_of_punctual(&self) -> bool {
         let median = |punctual: bool| {
-            let some = (self.waits.iter())
-                .filter(|(asked, got, _)| ((got - asked).abs() <= WAKE_NS) == punctual);
-            let mut after: Vec<i64> = some.map(|(_, _, after)| *after).collect();
+            let some =
+                (self.waits.iter()).filter(|wait| (wait.late().abs() <= WAKE_NS) == punctual);
+            let mut after: Vec<i64> = some.map(|wait| wait.after).collect();
             after.sort_unstable();
             (after.len() * 10 > self.waits.len()).then(|| after[after.len() / 2])
         };
@@ -162,16 +180,13 @@ impl Grid {
     /// Whether a schedule of the program could have ended the waits so: a rate, or ends that
     /// are the lengths apart.
     fn is_schedule(&self, ends: &[u64]) -> bool {
-        let first = self.waits[0].0.unsigned_abs().max(1);
-        let is_rate = self.tick_ns.is_multiple_of(first)
-            && self
-                .waits
-                .iter()
-                .all(|(asked, _, _)| *asked == self.waits[0].0);
+        let first = self.waits[0].asked;
+        let is_rate = self.tick_ns.is_multiple_of(first.unsigned_abs().max(1))
+            && self.waits.iter().all(|wait| wait.asked == first);
         let steps = ends.windows(2).map(|two| signed(two[1]) - signed(two[0]));
         let on_time = steps
             .zip(&self.waits[1..])
-            .filter(|(step, (asked, _, _))| (step - asked).abs() <= WAKE_NS);
+            .filter(|(step, wait)| (step - wait.asked).abs() <= WAKE_NS);
         is_rate || on_time.count() * 20 >= ends.len() * 19
     }
 }
@@ -198,8 +213,8 @@ pub(super) fn name(tick_ns: u64) -> String {
 
 /// When each wait ended; without times, as if each began where the one before it ended.
 pub(super) fn ends(waits: &Waits) -> Vec<u64> {
-    if waits.ended_ns.len() == waits.got_ns.len() {
-        return waits.ended_ns.clone();
+    if let Some(times) = waits.times() {
+        return times.to_vec();
     }
     let sum = |at: &mut u64, got: &u64| {
         *at = at.saturating_add(*got);

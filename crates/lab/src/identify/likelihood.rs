@@ -28,19 +28,6 @@ impl Observed {
         let runs = sorted.chunk_by(|a, b| a == b);
         runs.max_by_key(|run| run.len()).map_or(0, |run| run[0])
     }
-
-    /// How far each wait is from the nearest prediction for its length.
-    pub(super) fn residuals<'r>(&'r self, predicted: &'r [i64]) -> impl Iterator<Item = i64> + 'r {
-        let groups = Groups::of(self, predicted);
-        (0..self.late.len()).map(move |i| {
-            let late = self.late[i];
-            let atoms = groups
-                .atoms(i)
-                .iter()
-                .map(|atom| late - atom.least_ns - (late - atom.least_ns).clamp(0, atom.width_ns));
-            atoms.min_by_key(|off| off.abs()).unwrap_or(0)
-        })
-    }
 }
 
 /// A rule with the cost of waking up that fits best.
@@ -244,8 +231,17 @@ pub(super) fn fit(observed: &Observed, predicted: &[i64], candidate: &Candidate)
         .max_by(|(one, _), (other, _)| one.total_cmp(other));
     let (log_likelihood, wake_ns) = best?;
     let predicted: Vec<i64> = predicted.iter().map(|ns| ns + wake_ns as i64).collect();
-    let near = observed.residuals(&predicted);
-    let near = near.filter(|off| off.abs() <= NEAR_NS).count();
+    // How far a wait is from the nearest prediction for its length.
+    let residual = |i: usize| {
+        let late = observed.late[i] - wake_ns as i64;
+        let atoms = groups.atoms(i).iter();
+        let off = atoms.map(|atom| {
+            let after = late - atom.least_ns;
+            (after - after.clamp(0, atom.width_ns)).abs()
+        });
+        off.min().unwrap_or(0)
+    };
+    let near = (0..n).filter(|i| residual(*i) <= NEAR_NS).count();
     Some(Fit {
         // Three parameters.
         log_likelihood: log_likelihood - 1.5 * (n as f64).ln(),

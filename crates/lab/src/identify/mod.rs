@@ -7,6 +7,9 @@
 //! - `stalls` looks at waits that were much later than the others. A quota and a busy CPU end
 //!   them on a grid of their own.
 //!
+//! Thresholds were set on logs that simulated models made (docs/identifying.md), unless a comment says
+//! where they come from.
+//!
 //! A rule is named only if it fits, and if no other rule fits about as well. The log must have
 //! more than one length, because any constant delay could have made a single one.
 
@@ -21,6 +24,7 @@ use punctual_record::{Identity, IdentityCandidate, IdentityOutcome};
 
 use candidates::Candidate;
 use likelihood::{Fit, Observed};
+use stalls::Stalls;
 
 /// Waits of a log, in order.
 #[derive(Clone, Debug, Default)]
@@ -39,9 +43,14 @@ impl Waits {
         let pairs = self.got_ns.iter().zip(&self.asked_ns);
         pairs.map(|(got, asked)| signed(*got) - signed(*asked))
     }
+
+    /// When each ended, if the log says it of all.
+    fn times(&self) -> Option<&[u64]> {
+        (self.ended_ns.len() == self.got_ns.len()).then_some(&self.ended_ns)
+    }
 }
 
-/// A length, of a hundred years at the most.
+/// A length, of 73 years at the most.
 fn signed(ns: u64) -> i64 {
     ns.min(u64::MAX / 8) as i64
 }
@@ -53,7 +62,7 @@ const FEWEST: usize = 40;
 const MOST: usize = 400;
 
 /// A rule fits if it describes the waits at most this much worse than a description without a rule, in
-/// nats per wait. Calibrated on logs that simulated models made (docs/identifying.md).
+/// nats per wait.
 const FITS: f64 = 0.25;
 
 /// Another rule must fit worse than the best one by this much over all waits, in nats.
@@ -69,10 +78,9 @@ const STALL_NS: i64 = 700_000;
 const STALLS: f64 = 0.02;
 
 /// The share of the waits that lie near a constant delay, if the others are few or if they are
-/// stalls at random. Times of this number of stalls would show a grid.
+/// stalls at random.
 const NEAR: f64 = 0.93;
 const NEAR_WITH_STALLS: f64 = 0.8;
-const RANDOM: usize = 10;
 
 /// A rule whose lateness has another distribution than that of the log, as chance would make it this rarely, in
 /// nats, is not named.
@@ -106,8 +114,9 @@ pub fn identify(waits: &Waits) -> Identity {
 fn by_likelihood(waits: &Waits) -> Identity {
     let observed = Observed::of(waits, MOST);
     let all = candidates::all();
+    let asked = candidates::often_enough(&observed.asked);
     let fitted = all.iter().filter_map(|candidate| {
-        let predicted = candidate.overshoots(&observed.asked)?;
+        let predicted = candidate.overshoots(&asked)?;
         let mut fit = likelihood::fit(&observed, &predicted, candidate)?;
         fit.log_likelihood += if candidate.grid_ns == Some(USUAL_TICK_NS) {
             USUAL
@@ -147,15 +156,17 @@ fn by_likelihood(waits: &Waits) -> Identity {
         IdentityOutcome::NoneFits => none_reaches(&observed),
         _ => near(best, fit),
     }];
-    evidence.extend(rival.map(|(rival, other)| match outcome {
-        IdentityOutcome::NoneFits => format!("{} is the nearest.", capital(&best.rule)),
-        _ if told_apart => format!(
+    evidence.extend(match (outcome, rival) {
+        (IdentityOutcome::NoneFits, _) => Some(format!("{} is the nearest.", capital(&best.rule))),
+        (_, Some((rival, other))) if told_apart => Some(format!(
             "{} does not fit: {}.",
             capital(&rival.rule),
             would_be(&observed, fit, other)
-        ),
-        _ => format!("{} fits about as well.", capital(&rival.rule)),
-    }));
+        )),
+        (_, rival) => {
+            rival.map(|(rival, _)| format!("{} fits about as well.", capital(&rival.rule)))
+        }
+    });
     if outcome == IdentityOutcome::CannotTell && told_apart {
         evidence.push(
             "This is no proof: a constant delay or other load can have the same effect.".to_owned(),
@@ -180,18 +191,12 @@ fn by_likelihood(waits: &Waits) -> Identity {
     }
 }
 
-/// Whether a rule that makes all waits alike explains all except stalls that are few, or that
-/// have times which show no grid.
+/// Whether a rule that makes all waits alike explains all except stalls, which are few or at random.
 fn explains_most(waits: &Waits, fit: &Fit) -> bool {
-    let mut late: Vec<i64> = waits.late_ns().collect();
-    late.sort_unstable();
-    let usual = late.get(late.len() / 4).copied().unwrap_or(0);
-    let stalls = late.len() - late.partition_point(|late| *late <= usual + STALL_NS);
-    let share = stalls as f64 / late.len() as f64;
-    let are_random = stalls >= RANDOM && waits.ended_ns.len() == late.len();
-    match are_random {
+    let stalls = Stalls::of(waits);
+    match stalls.are_random() {
         true => fit.near >= NEAR_WITH_STALLS,
-        false => share <= STALLS && fit.near >= NEAR,
+        false => stalls.share() <= STALLS && fit.near >= NEAR,
     }
 }
 

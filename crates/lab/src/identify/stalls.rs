@@ -16,6 +16,9 @@ const SHARE: f64 = 0.8;
 /// Chance puts stalls on a grid as rarely as this at the most, in nats.
 const RARE: f64 = 12.0;
 
+/// So many stalls at random show that there is no grid.
+const ENOUGH: usize = 10;
+
 /// The ticks of kernels: how many a second, and how far apart.
 const TICKS: [(u64, u64); 4] = [
     (100, 10_000_000),
@@ -24,25 +27,62 @@ const TICKS: [(u64, u64); 4] = [
     (1_000, 1_000_000),
 ];
 
+/// The waits of a log that were much later than usual.
+pub(super) struct Stalls {
+    /// The lateness of all waits that are looked at, from the least on.
+    late: Vec<i64>,
+    usual: i64,
+    ends: Vec<u64>,
+    has_times: bool,
+}
+
+impl Stalls {
+    pub(super) fn of(waits: &Waits) -> Self {
+        let ends = ends(waits);
+        let mut late: Vec<i64> = waits.late_ns().take(ends.len()).collect();
+        late.sort_unstable();
+        let usual = late.get(late.len() / 10).copied().unwrap_or(0);
+        let stalled = waits.late_ns().zip(ends);
+        let stalled = stalled.filter(|(late, _)| late - usual > STALL_NS);
+        Self {
+            usual,
+            ends: stalled.map(|(_, end)| end).collect(),
+            late,
+            has_times: waits.times().is_some(),
+        }
+    }
+
+    /// How many waits were later than usual by more than this.
+    fn later_than(&self, ns: i64) -> usize {
+        let until = |late: &i64| *late <= self.usual + ns;
+        self.late.len() - self.late.partition_point(until)
+    }
+
+    /// The share of the waits that are stalls.
+    pub(super) fn share(&self) -> f64 {
+        self.ends.len() as f64 / self.late.len().max(1) as f64
+    }
+
+    /// Whether so many times would show a grid, and show none.
+    pub(super) fn are_random(&self) -> bool {
+        let ticks = TICKS.map(|(_, period)| period);
+        let mut periods = QUOTAS_NS.into_iter().chain(ticks);
+        let is_no_chance = |period| is_no_chance(&self.ends, period);
+        self.has_times && self.ends.len() >= ENOUGH && !periods.any(is_no_chance)
+    }
+}
+
 /// Judges a log by its stalls; `None` if they are few, or on no grid.
 pub(super) fn identify(waits: &Waits) -> Option<Identity> {
-    let mut sorted: Vec<i64> = waits.late_ns().collect();
-    sorted.sort_unstable();
-    let usual = sorted[sorted.len() / 10];
-    let later_than = |ns: i64| sorted.len() - sorted.partition_point(|late| *late <= usual + ns);
+    let stalls = Stalls::of(waits);
     // Where most waits are late by more than waking up takes, or all delays are as likely, that
     // is another rule's work.
-    let stalls = later_than(STALL_NS);
-    if usual > 200_000 || 3 * stalls < 2 * later_than(200_000) {
+    if stalls.usual > 200_000 || 3 * stalls.ends.len() < 2 * stalls.later_than(200_000) {
         return None;
     }
-    let ends: Vec<u64> = (waits.late_ns())
-        .zip(ends(waits))
-        .filter(|(late, _)| late - usual > STALL_NS)
-        .map(|(_, end)| end)
-        .collect();
-    let quota = QUOTAS_NS.into_iter().find(|period| is_on(&ends, *period));
-    let tick = TICKS.into_iter().find(|(_, period)| is_on(&ends, *period));
+    let ends = &stalls.ends;
+    let quota = QUOTAS_NS.into_iter().find(|period| is_on(ends, *period));
+    let tick = TICKS.into_iter().find(|(_, period)| is_on(ends, *period));
     let (rule, period, further) = match (quota, tick) {
         (Some(period), _) => (
             format!("a CPU quota with a period of {}", Nanos::new(period)),
@@ -62,12 +102,12 @@ pub(super) fn identify(waits: &Waits) -> Option<Identity> {
         evidence: vec![
             format!(
                 "{} of {} waits were more than 0.7 ms later than usual.",
-                stalls,
-                sorted.len()
+                ends.len(),
+                stalls.late.len()
             ),
             format!(
                 "{:.0} % of them ended on a grid of {period_shown}.",
-                100.0 * close(&ends, period) as f64 / ends.len() as f64
+                100.0 * close(ends, period) as f64 / ends.len() as f64
             ),
             "The other waits were late by what waking up costs.".to_owned(),
         ],
@@ -81,15 +121,23 @@ pub(super) fn identify(waits: &Waits) -> Option<Identity> {
     })
 }
 
-/// Whether instants lie on a grid, more than chance would have it.
+/// Whether most instants lie on a grid, more than chance would have it.
 fn is_on(instants: &[u64], period_ns: u64) -> bool {
+    let share = close(instants, period_ns) as f64 / instants.len().max(1) as f64;
+    share >= SHARE && is_no_chance(instants, period_ns)
+}
+
+/// Whether more instants lie on a grid than chance would have it.
+fn is_no_chance(instants: &[u64], period_ns: u64) -> bool {
     let (n, close) = (instants.len() as f64, close(instants, period_ns) as f64);
-    let width = CLOSE_NS as f64 / period_ns as f64;
-    if close < SHARE * n || n < 3.0 {
+    if n < 3.0 {
         return false;
     }
     // The first that lies on the grid says where it is.
-    let share = (close - 1.0) / (n - 1.0);
+    let (share, width) = (
+        (close - 1.0) / (n - 1.0),
+        CLOSE_NS as f64 / period_ns as f64,
+    );
     share > width && (n - 1.0) * nats(share, width) - n.ln() > RARE
 }
 

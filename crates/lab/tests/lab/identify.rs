@@ -99,7 +99,6 @@ fn stalls_on_a_grid_are_named_without_times_and_if_they_are_few() {
     assert_eq!(rule(&quota), "a CPU quota with a period of 100 ms");
 }
 
-/// The time does not grow with the square of the stalls.
 #[test]
 fn stalls_of_a_long_log_are_named() {
     let long = waits(&[1_000_000; 200_000], 0, true, stalled(4, 100_000_000));
@@ -123,6 +122,20 @@ fn stalls_at_random_leave_the_slack_to_be_named() {
         ..stolen
     };
     assert_eq!(identify(&untimed).outcome, IdentityOutcome::CannotTell);
+}
+
+/// A slack does not end some of the waits on ticks.
+#[test]
+fn stalls_on_a_grid_beside_others_leave_no_slack_to_be_named() {
+    let mixed = waits(&[3_000_000; 400], 100_000, true, |i, began, asked| {
+        let due = began + asked + 50_000;
+        match i % 20 {
+            0 => due.next_multiple_of(4_000_000) + 1_000_000,
+            7 | 13 => due + 300_000,
+            _ => due,
+        }
+    });
+    assert_eq!(rule(&mixed), "");
 }
 
 #[test]
@@ -171,7 +184,7 @@ fn lateness_up_to_another_length_than_the_tick_names_none() {
 
 #[test]
 fn ticks_are_named_if_no_length_comes_twice() {
-    let lengths: Vec<u64> = (0..300).map(|i| 500_000 + any(i, 50_000_000)).collect();
+    let lengths: Vec<u64> = (0..400).map(|i| 500_000 + any(i, 50_000_000)).collect();
     let ticks = waits(&lengths, 300_000, false, from_tick(5_000_000));
     assert_eq!(rule(&ticks), "Windows with a clock interrupt every 5 ms");
 }
@@ -245,6 +258,11 @@ fn extreme_lengths_are_no_panic() {
         let _ = identify(&waits);
         let _ = identify(&Waits {
             asked_ns: vec![],
+            ..waits.clone()
+        });
+        let differing = (0..64).map(|i| asked.saturating_sub(i * i));
+        let _ = identify(&Waits {
+            asked_ns: differing.collect(),
             ..waits
         });
     }
