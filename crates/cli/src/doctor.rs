@@ -140,7 +140,7 @@ fn examined(args: &DoctorArgs) -> Result<Done> {
     let (run, outputs) = session.end(results, Findings::default(), vec![]);
     let run = diagnosed(&examined, run);
     let delivered = outputs.answer(&run);
-    if let Some(share) = share {
+    if let Some(share) = share.filter(|_| !run.results.is_empty()) {
         let mut shared = anonymous(&run, &options(args));
         shared.other.insert("open_with".to_owned(), OPENED.into());
         share.write(&shared.to_json())?;

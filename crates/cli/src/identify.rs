@@ -84,7 +84,11 @@ pub(crate) fn run(args: &IdentifyArgs) -> Result<Done> {
         (None, None) => ("the measurement".to_owned(), measured(args)?),
     };
     let (row, waits) = chosen(&name, &run, args.subject.as_deref())?;
-    let found = identify::identify(&waits);
+    let stop = stop::on_ctrl_c()?;
+    let found = stop::unless_stopped_again(&stop, move || identify::identify(&waits))?;
+    let Some(found) = found else {
+        bail!("ended before a rule was found");
+    };
     let done = match found.outcome {
         IdentityOutcome::CannotTell => Done::Inconclusive,
         _ => Done::Whole,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::experiment::Parameters;
+
 /// Waits of one thread with one call and of about one length.
 ///
 /// [`Measurement::late_ns`](crate::Measurement::late_ns) has the lateness of those that ended because

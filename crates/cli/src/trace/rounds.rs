@@ -27,8 +27,9 @@ const ROUNDS: u64 = 3;
 /// A round that is over.
 struct Round {
     engine: Engine,
-    /// The source of its events.
+    /// The source of its events, and what that does not see.
     by: &'static str,
+    unseen: Vec<String>,
     /// The waits that the library measured.
     seen: Option<Seen>,
     /// How the program ended, unless that was the end of the time.
@@ -62,6 +63,7 @@ pub(super) fn run(args: &TraceArgs, attempt: &Attempt) -> Result<ExitCode, Failu
     })?;
     let mut facts = facts(&last.engine);
     last.by.clone_into(&mut facts.source);
+    facts.unseen.clone_from(&last.unseen);
     let mut run: Run = run_of(&last.engine, facts);
     run.started_at = Some(started_at);
     run.machine = machine;
@@ -119,10 +121,10 @@ impl Rounds<'_> {
         let mut prepared = prepared.transpose().map_err(of_library)?;
         let source = match Source::perf(Scope::Children) {
             // It only predicts what the library measures.
-            Err(_) if self.library.is_some() => Source::None,
+            Err((_, why)) if self.library.is_some() => Source::None(format!("{why:#}")),
             source => source?,
         };
-        let by = source.name();
+        let (by, unseen) = (source.name(), source.unseen());
         let predicting = match self.attempt {
             Attempt::Slack(slack) => Slack(slack.as_ns()),
             Attempt::Accurate | Attempt::Emulate(_) => Slack::default(),
@@ -138,6 +140,7 @@ impl Rounds<'_> {
         let seen = prepared.map(|prepared| prepared.seen());
         Ok(Some(Round {
             by,
+            unseen,
             seen: seen.transpose().map_err(of_library)?,
             ended: end.by_itself,
             engine: trace.into_engine(),
@@ -378,6 +381,7 @@ mod tests {
             .replace("exit 0", "exit -110");
         let round = Round {
             by: "perf",
+            unseen: vec![],
             engine: text::read(&events).unwrap(),
             seen: None,
             ended: None,

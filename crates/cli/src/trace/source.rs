@@ -16,8 +16,8 @@ use super::{By, Failure, TraceArgs, UNSEEN, refused};
 pub(super) enum Source<'a> {
     Perf(Box<Perf>, &'a [OsString]),
     Library(Box<Library<'a>>),
-    /// No events, where the library of another command measures the waits.
-    None,
+    /// No events, where the library of another command measures the waits; and why.
+    None(String),
 }
 
 impl<'a> Source<'a> {
@@ -56,7 +56,7 @@ impl<'a> Source<'a> {
     pub(super) const fn name(&self) -> &'static str {
         match self {
             Self::Perf(..) => "perf",
-            Self::Library(_) | Self::None => "library",
+            Self::Library(_) | Self::None(_) => "library",
         }
     }
 
@@ -65,7 +65,9 @@ impl<'a> Source<'a> {
         match self {
             Self::Perf(..) => UNSEEN.map(str::to_owned).to_vec(),
             Self::Library(library) => library.unseen(),
-            Self::None => vec![],
+            Self::None(why) => vec![format!(
+                "The events of the kernel were not there, so `accurate` has no prediction: {why}."
+            )],
         }
     }
 
@@ -74,7 +76,7 @@ impl<'a> Source<'a> {
         match self {
             Self::Perf(perf, _) => perf.tick_ns(),
             Self::Library(library) => library.tick_ns(),
-            Self::None => None,
+            Self::None(_) => None,
         }
     }
 
@@ -88,7 +90,7 @@ impl<'a> Source<'a> {
                 Program::start(Command::new(name).args(rest))
             }
             Self::Library(library) => library.start(),
-            Self::None => Err(std::io::ErrorKind::NotFound.into()),
+            Self::None(_) => Err(std::io::ErrorKind::NotFound.into()),
         }
     }
 
@@ -97,7 +99,7 @@ impl<'a> Source<'a> {
         match self {
             Self::Perf(perf, _) => perf.wait(ms),
             Self::Library(library) => library.wait(ms),
-            Self::None => std::thread::sleep(Duration::from_millis(ms.into())),
+            Self::None(_) => std::thread::sleep(Duration::from_millis(ms.into())),
         }
     }
 
@@ -106,7 +108,7 @@ impl<'a> Source<'a> {
         match self {
             Self::Perf(perf, _) => perf.read(last, take),
             Self::Library(library) => library.read(last, take),
-            Self::None => {}
+            Self::None(_) => {}
         }
     }
 }

@@ -16,7 +16,7 @@ const SHARE: f64 = 0.8;
 /// Chance puts stalls on a grid as rarely as this at the most, in nats.
 const RARE: f64 = 12.0;
 
-/// So many stalls at random show that there is no grid.
+/// Stalls at random, at the least, that show that there is no grid.
 const ENOUGH: usize = 10;
 
 /// The ticks of kernels: how many a second, and how far apart.

@@ -92,7 +92,7 @@ impl Experiment {
 /// The parameter that is how long a fresh waiter warms up.
 const WARM_UP: &str = "warm_up_waits";
 
-/// The parameters of an experiment, by the names of its fields.
+/// The parameters of an experiment, by their names.
 pub(crate) trait Parameters: Serialize {
     /// The parameters that make a difference between two measurements of a subject: all fields,
     /// unless the type says otherwise.

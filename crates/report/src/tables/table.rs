@@ -60,7 +60,7 @@ impl Why {
     /// Naps that were not counted, or a cost that includes them.
     pub const NAPS_NOT_COUNTED: Self = Self(3, "the naps are not counted");
     /// A lateness that no known rule predicts.
-    pub const NOT_PREDICTED: Self = Self(4, "no timer rule predicts it");
+    pub const NOT_PREDICTED: Self = Self(4, "there is no prediction");
     /// A time that the OS does not count.
     pub const NOT_COUNTED: Self = Self(5, "the OS does not count it");
     /// The OS could state it and does not.

@@ -171,13 +171,6 @@ fn against_first(compared: &Comparison, column: &Column, pairs: &[Pair]) -> Stri
             .filter(|pair| pair.column.label == column.label)
     };
     let all = of_column().count();
-    let first = &compared.columns[0];
-    if all > 0 && of_column().all(|pair| pair.this.value == pair.first) {
-        return format!(
-            "The {all} numbers of {} ({}) are those of {} ({}).",
-            column.label, column.file, first.label, first.file
-        );
-    }
     let changed = of_column().filter(|pair| pair.has_changed()).count();
     let worse = of_column().filter(|pair| pair.is_worse()).count();
     let judged = |verdict| of_column().filter(move |pair| pair.judged() == verdict);
@@ -186,14 +179,18 @@ fn against_first(compared: &Comparison, column: &Column, pairs: &[Pair]) -> Stri
     let unjudged = prose::when(unjudged > 0, || {
         format!("; {unjudged} have too few rounds to tell")
     });
+    let first = &compared.columns[0];
+    let found = match all > 0 && of_column().all(|pair| pair.this.value == pair.first) {
+        true => format!("no difference in {}", prose::counted(all as u64, "number")),
+        false => format!(
+            "of {all} numbers {worse} are worse and {} better by more than 10 %; {same} are the same within 10 %; \
+             {undecided} are undecided",
+            changed - worse
+        ),
+    };
     format!(
-        "{} ({}) against {} ({}): of {all} numbers {worse} are worse and {} better by more than 10 %; {same} are the same \
-         within 10 %; {undecided} are undecided{unjudged}.",
-        column.label,
-        column.file,
-        first.label,
-        first.file,
-        changed - worse
+        "{} ({}) against {} ({}): {found}{unjudged}.",
+        column.label, column.file, first.label, first.file
     )
 }
 
@@ -362,7 +359,7 @@ mod tests {
         let rounds = run(&[90_000, 100_000, 110_000, 150_000, 160_000, 240_000]);
         assert_eq!(
             verdict(&rounds, &rounds).sentences,
-            ["The 1 numbers of B (b.json) are those of A (a.json)."]
+            ["B (b.json) against A (a.json): no difference in 1 number."]
         );
     }
 

@@ -1,4 +1,4 @@
-//! What would help most against a lateness.
+//! The change that would help most against a lateness.
 
 use punctual_record::{LateCause, TraceFacts, Traced};
 
