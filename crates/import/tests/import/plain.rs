@@ -12,6 +12,8 @@ fn plain_columns_have_a_unit() {
     assert_eq!(pairs.results[0].samples_slept_ns, [1_058_500, 1_100_000]);
     let timed = run("asked_us,got_us,ended_us\n1000,1058,5000\n1000,1100,6200\n");
     assert_eq!(timed.results[0].samples_woke_ns, [0, 1_200_000]);
+    let noted = run("// made by a tool\n  # mine\nlate_us\n1\n // later\n2\n");
+    assert_eq!(noted.results[0].samples_late_ns, [1_000, 2_000]);
     let late = run("Lateness [ms];note\n-0.5;x\n2;y\n");
     assert_eq!(late.results[0].samples_late_ns, [-500_000, 2_000_000]);
     assert_eq!(late.results[0].late_ns.early, 1);

@@ -9,23 +9,34 @@ use super::super::wait::Wait;
 use super::{SECOND, length, missing, time, until};
 use crate::Call;
 
-/// Sleeps for a length, by the native call or the real `nanosleep`: what it returns, and the wait.
-unsafe fn sleeps(call: Call, ns: u64, native: impl FnOnce() -> c_int) -> Option<(c_int, Wait)> {
+type Nanosleep = unsafe extern "C-unwind" fn(*const timespec, *mut timespec) -> c_int;
+
+/// Sleeps for a length, by the native call or the real `nanosleep`, which the native call may use: what it returns, and
+/// the wait.
+unsafe fn sleeps(
+    call: Call,
+    ns: u64,
+    native: impl FnOnce(Nanosleep) -> c_int,
+) -> Option<(c_int, Wait)> {
     let real = real::nanosleep()?;
     let wait = Wait::begin(call, ns)?;
     // SAFETY: the time is of this function.
-    let real = |length| unsafe { real(&time(length), null_mut()) };
-    let result = wait.by(native, |ask| real(ask.length), |result| result == 0);
+    let fine = |length| unsafe { real(&time(length), null_mut()) };
+    let result = wait.by(
+        || native(real),
+        |ask| fine(ask.length),
+        |result| result == 0,
+    );
     Some((result, wait))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn nanosleep(asked: *const timespec, left: *mut timespec) -> c_int {
     unsafe {
-        let native = || real::nanosleep().map_or_else(|| missing(), |real| real(asked, left));
-        let slept = length(asked).and_then(|ns| sleeps(Call::Nanosleep, ns, native));
+        let slept =
+            length(asked).and_then(|ns| sleeps(Call::Nanosleep, ns, |real| real(asked, left)));
         let Some((result, wait)) = slept else {
-            return native();
+            return real::nanosleep().map_or_else(|| missing(), |real| real(asked, left));
         };
         say_left(&wait, result != 0, left);
         result
@@ -80,7 +91,7 @@ unsafe extern "C-unwind" fn clock_nanosleep(
 unsafe extern "C-unwind" fn usleep(us: useconds_t) -> c_int {
     unsafe {
         let native = || real::usleep().map_or_else(|| missing(), |real| real(us));
-        let slept = sleeps(Call::Usleep, u64::from(us) * 1_000, native);
+        let slept = sleeps(Call::Usleep, u64::from(us) * 1_000, |_| native());
         slept.map_or_else(native, |(result, _)| result)
     }
 }
@@ -92,9 +103,7 @@ unsafe extern "C-unwind" fn sleep(seconds: c_uint) -> c_uint {
         let ns = u64::from(seconds) * SECOND;
         let mut left = time(0);
         // `sleep` itself does not say that a signal ended it in its last second.
-        let slept = sleeps(Call::Sleep, ns, || {
-            real::nanosleep().map_or_else(|| missing(), |real| real(&time(ns), &mut left))
-        });
+        let slept = sleeps(Call::Sleep, ns, |real| real(&time(ns), &mut left));
         match slept {
             Some((0, _)) => 0,
             Some((_, wait)) => {

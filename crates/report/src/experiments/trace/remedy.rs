@@ -69,7 +69,7 @@ pub(super) fn remedy(row: Row<'_, Traced>, facts: &TraceFacts, command: &str) ->
 }
 
 /// The command that tries less slack with the program of this one.
-pub(super) fn with_less_slack(command: &str) -> String {
+fn with_less_slack(command: &str) -> String {
     let options = command
         .split_once(" -- ")
         .map_or("", |(options, _)| options);
@@ -96,4 +96,29 @@ fn late_with_less_slack(row: Row<'_, Traced>) -> Option<i64> {
     let (now, then) = row.late_ns.p50.zip(row.of.late_ns_p50_with_slack)?;
     let saves = now - then;
     (saves >= 20_000 && saves * 10 >= now * 3).then_some(then)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_advice_has_the_program_and_its_length() {
+        for (command, says) in [
+            (
+                "punctual trace -- ./render --fast",
+                "punctual trace --try slack=1ns -- ./render --fast",
+            ),
+            (
+                "punctual trace --json run.json --for 20s -- ./render -- a",
+                "punctual trace --try slack=1ns --for 20s -- ./render -- a",
+            ),
+            (
+                "punctual trace --pid 7 --for 2s",
+                "punctual trace --try slack=1ns -- COMMAND",
+            ),
+        ] {
+            assert_eq!(with_less_slack(command), says);
+        }
+    }
 }

@@ -1,6 +1,5 @@
 use punctual_record::{Experiment, Late, LateParts, Measurement, TracedLengths};
 
-use super::remedy::with_less_slack;
 use super::*;
 
 fn facts() -> TraceFacts {
@@ -100,26 +99,6 @@ fn usual_waits_are_split_and_slack_helps() {
     let short = LateParts { slack: 1, ..USUAL };
     let text = said(waits(short, short), &facts());
     assert!(!text.contains("would help"), "{text}");
-}
-
-#[test]
-fn the_advice_has_the_program_and_its_length() {
-    for (command, says) in [
-        (
-            "punctual trace -- ./render --fast",
-            "punctual trace --try slack=1ns -- ./render --fast",
-        ),
-        (
-            "punctual trace --json run.json --for 20s -- ./render -- a",
-            "punctual trace --try slack=1ns --for 20s -- ./render -- a",
-        ),
-        (
-            "punctual trace --pid 7 --for 2s",
-            "punctual trace --try slack=1ns -- COMMAND",
-        ),
-    ] {
-        assert_eq!(with_less_slack(command), says);
-    }
 }
 
 #[test]
