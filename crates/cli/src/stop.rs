@@ -25,11 +25,15 @@ use crate::{console, files};
 /// The stop that Ctrl-C requests.
 static STOP: OnceLock<Stop> = OnceLock::new();
 
-/// Is requested when the user wants an end.
+/// Is requested when the user wants an end: the same one, however often it is asked for.
 pub(crate) fn on_ctrl_c() -> Result<Stop> {
-    let stop = STOP.get_or_init(Stop::new);
-    listen(|| stop.request())?;
-    Ok(stop.clone())
+    if let Some(stop) = STOP.get() {
+        return Ok(stop.clone());
+    }
+    let stop = Stop::new();
+    let wanted = stop.clone();
+    listen(move || wanted.request())?;
+    Ok(STOP.get_or_init(|| stop).clone())
 }
 
 /// Is called whenever the user wants an end, and sees to it that there is one.

@@ -50,6 +50,15 @@ fn what_a_model_makes_is_known_again_and_drawn_beside_the_prediction() {
     assert!(figure.contains("measured and predicted"), "{figure}");
 }
 
+#[test]
+fn waits_of_this_computer_are_made_and_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(folder.path(), "identify");
+    // Which rule a busy computer shows is not known.
+    assert!([Some(0), Some(3)].contains(&output.status.code()));
+    assert!(stdout(&output).contains("180 waits"), "{}", stderr(&output));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_command_prints_a_log() {
