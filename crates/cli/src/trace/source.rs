@@ -65,9 +65,7 @@ impl<'a> Source<'a> {
         match self {
             Self::Perf(..) => UNSEEN.map(str::to_owned).to_vec(),
             Self::Library(library) => library.unseen(),
-            Self::None(why) => vec![format!(
-                "The events of the kernel were not there, so `accurate` has no prediction: {why}."
-            )],
+            Self::None(why) => vec![format!("The events of the kernel were not there: {why}.")],
         }
     }
 

@@ -347,6 +347,8 @@ fn accurate_waits_are_tried_where_tracing_is_not_permitted() {
     assert!(output.status.success(), "{said}");
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("with accurate: measured "), "{said}");
+    let why = "There is no prediction. The events of the kernel were not there: ";
+    assert!(said.contains(why), "{said}");
 }
 
 #[test]

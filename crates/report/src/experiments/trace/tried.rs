@@ -29,7 +29,8 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     }
     let next = "Next: without --try it says why waits are late.";
     let shown: Vec<TriedWaits> = compared.into_iter().take(ROWS).cloned().collect();
-    Some(Verdict::new(sentences, next).told(table(&shown), rounds(tried)))
+    let caption = rounds(tried) + &unpredicted(run, &shown);
+    Some(Verdict::new(sentences, next).told(table(&shown), caption))
 }
 
 /// All waits.
@@ -82,6 +83,18 @@ fn rounds(tried: &Tried) -> String {
     )
 }
 
+/// Why no waits have a prediction, if none have one.
+fn unpredicted(run: &Run, waits: &[TriedWaits]) -> String {
+    let is_predicted = waits.iter().any(|waits| waits.predicted_ns_p50.is_some());
+    match &run.beside.traced {
+        Some(facts) if !is_predicted && !waits.is_empty() => {
+            let unseen = facts.unseen.iter().map(|why| format!(" {why}"));
+            " There is no prediction.".to_owned() + &unseen.collect::<String>()
+        }
+        _ => String::new(),
+    }
+}
+
 fn table(waits: &[TriedWaits]) -> Table<'_, TriedWaits> {
     type Figure = fn(&TriedRound) -> Option<f64>;
     const P50: Figure = |round| round.late_ns_p50;
@@ -106,6 +119,8 @@ fn table(waits: &[TriedWaits]) -> Table<'_, TriedWaits> {
 
 #[cfg(test)]
 mod tests {
+    use punctual_record::TraceFacts;
+
     use super::*;
 
     fn rounds_of(p50: [f64; 3]) -> Vec<TriedRound> {
@@ -130,6 +145,10 @@ mod tests {
         };
         let mut run: Run = Run::of([]);
         run.beside.tried = Some(tried);
+        run.beside.traced = Some(TraceFacts {
+            unseen: vec!["Something was not there: no permission.".to_owned()],
+            ..TraceFacts::default()
+        });
         let verdict = answer(&run).unwrap();
         let caption = verdict.overview.unwrap().caption;
         format!("{} {caption}", verdict.sentences.join(" "))
@@ -151,6 +170,8 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("a library that the program loaded"), "{text}");
+        let why = "There is no prediction. Something was not there: no permission.";
+        assert!(text.ends_with(why), "{text}");
     }
 
     #[test]
