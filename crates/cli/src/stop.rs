@@ -188,6 +188,10 @@ fn unless<T: Send + 'static>(
 ) -> Result<Option<T>> {
     /// A user does not notice so much.
     const LOOK: Duration = Duration::from_millis(50);
+    // One of many pieces of work may end before the first look.
+    if is_wanted() {
+        return Ok(None);
+    }
     let (tell, told) = channel();
     let work = move || tell.send(work());
     let thread = std::thread::Builder::new().spawn(work);
@@ -282,6 +286,12 @@ fn is_wanted(end: &Cancel, length: Option<Nanos>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn work_is_not_begun_after_an_end_is_wanted() {
+        assert_eq!(unless(|| false, || 7).unwrap(), Some(7));
+        assert_eq!(unless(|| true, || 7).unwrap(), None);
+    }
 
     #[test]
     fn a_second_ctrl_c_ends_at_once_and_a_termination_in_time() {

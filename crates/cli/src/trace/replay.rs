@@ -86,26 +86,26 @@ fn replayed(
             simulated: vec![],
         })
         .collect();
-    let name = models[0].name().to_owned();
-    for model in models {
-        let name = model.name().to_owned();
-        let scenario = Arc::clone(scenario);
-        let run = move || scenario::run(&scenario, &model, SEED, false);
-        let ran = stop::unless_stopped_again(stop, run)?;
-        let Some(ran) = ran else {
-            bail!(
-                "it was stopped before the simulations ended: the scenario was written, and not compared"
-            );
-        };
-        let ran = ran.map_err(|why| anyhow!(why))?;
+    let names: Vec<String> = models.iter().map(|model| model.name().to_owned()).collect();
+    let scenario = Arc::clone(scenario);
+    let run = move || {
+        let runs = models.iter().map(|model| scenario::run(&scenario, model, SEED, false));
+        runs.collect::<Result<Vec<_>, _>>()
+    };
+    let Some(runs) = stop::unless_stopped_again(stop, run)? else {
+        bail!(
+            "it was stopped before the simulations ended: the scenario was written, and not compared"
+        );
+    };
+    for (name, ran) in names.iter().zip(runs.map_err(|why| anyhow!(why))?) {
         for thread in &mut threads {
             let mut rows = ran.measurements.iter();
             let row = rows.find(|row| row.subject == thread.thread);
-            thread.simulated.push(waits(&name, row));
+            thread.simulated.push(waits(name, row));
         }
     }
     Ok(Replayed {
-        model: name,
+        model: names[0].clone(),
         threads,
         left_out: replay.left_out,
         length_ns: Some(replay.length_ns),
