@@ -89,7 +89,9 @@ fn replayed(
     let names: Vec<String> = models.iter().map(|model| model.name().to_owned()).collect();
     let scenario = Arc::clone(scenario);
     let run = move || {
-        let runs = models.iter().map(|model| scenario::run(&scenario, model, SEED, false));
+        let runs = models
+            .iter()
+            .map(|model| scenario::run(&scenario, model, SEED, false));
         runs.collect::<Result<Vec<_>, _>>()
     };
     let Some(runs) = stop::unless_stopped_again(stop, run)? else {

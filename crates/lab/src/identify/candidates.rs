@@ -9,6 +9,16 @@ use punctual_sim::{Model, SimMachine};
 
 /// The costs of waking up in the models.
 pub(super) const WAKE_NS: i64 = 10_000;
+const WAKE: &str = "wake=10us,jitter=1us";
+
+/// The longest work between two waits, in the loops that are tried.
+const BEFORE_NS: [u64; 3] = [0, 300_000, 16_000_000];
+
+/// A timer slack from which on it is told apart from waking up.
+const LONG_SLACK: Nanos = Nanos::from_us(500);
+
+/// The timer slacks that programs set. That of Android's background is 40 ms.
+const SLACKS_US: [u64; 8] = [500, 1_000, 2_000, 5_000, 10_000, 20_000, 40_000, 50_000];
 
 /// The waits of each length, in the mean, that show how late they are.
 const ENOUGH: usize = 16;
@@ -22,8 +32,8 @@ pub(super) struct Candidate {
     pub(super) model: String,
     /// The tick that it waits for, if it does.
     pub(super) grid_ns: Option<u64>,
-    /// Whether it makes each wait as late as any other.
-    pub(super) is_constant: bool,
+    /// The timer slack, if the rule is one. It makes each wait as late as any other.
+    pub(super) slack: Option<Nanos>,
     /// The remedy for a program under it.
     pub(super) remedy: &'static str,
     setup: Vec<Op>,
@@ -47,12 +57,12 @@ const NOTHING: &str = "Nothing holds these waits back but waking up itself.";
 pub(super) fn all() -> Vec<Candidate> {
     let mut all = Vec::new();
     let mut add = |rule: String, grid_ns, model: &str, remedy, setup: &[Op], method| {
-        for work_ns in [0, 300_000, 16_000_000] {
+        for work_ns in BEFORE_NS {
             all.push(Candidate {
                 rule: rule.clone(),
                 grid_ns,
-                is_constant: rule.contains("slack"),
-                model: format!("{model},wake=10us,jitter=1us"),
+                slack: None,
+                model: format!("{model},{WAKE}"),
                 remedy,
                 setup: setup.to_vec(),
                 method,
@@ -93,20 +103,6 @@ pub(super) fn all() -> Vec<Candidate> {
         &[],
         Method::HighResolutionTimer,
     );
-    for (slack, remedy) in [("50us", SLACK), ("1ns", NOTHING)] {
-        let rule = format!(
-            "Linux with a timer slack of {}",
-            if slack == "1ns" { "1 ns" } else { "50 us" }
-        );
-        add(
-            rule,
-            None,
-            &format!("linux,slack={slack}"),
-            remedy,
-            &[],
-            Method::ClockNanosleep,
-        );
-    }
     for hz in [100, 250, 300, 1_000] {
         let jiffy = Some(1_000_000_000 / hz);
         let rule = format!("Linux timers of the wheel at {hz} Hz");
@@ -141,7 +137,31 @@ pub(super) fn all() -> Vec<Candidate> {
             );
         }
     }
+    all.extend(slacks());
     all
+}
+
+/// The slack that Linux gives to each thread, none, and those that programs set.
+fn slacks() -> impl Iterator<Item = Candidate> {
+    let set = SLACKS_US.map(Nanos::from_us);
+    [Nanos::from_us(50), Nanos::new(1)]
+        .into_iter()
+        .chain(set)
+        .flat_map(|slack| {
+            BEFORE_NS.map(|work_ns| Candidate {
+                rule: format!("Linux with a timer slack of {slack}"),
+                grid_ns: None,
+                slack: Some(slack),
+                model: format!("linux,slack={slack},{WAKE}").replace(' ', ""),
+                remedy: match slack.as_ns() {
+                    1 => NOTHING,
+                    _ => SLACK,
+                },
+                setup: vec![],
+                method: Method::ClockNanosleep,
+                work_ns,
+            })
+        })
 }
 
 /// The lengths of waits, several times if few waits are of one length: chance and work make those
@@ -154,6 +174,11 @@ pub(super) fn often_enough(asked_ns: &[u64]) -> Vec<u64> {
 }
 
 impl Candidate {
+    /// Whether it is a timer slack that is longer than waking up takes.
+    pub(super) fn is_long_slack(&self) -> bool {
+        self.slack.is_some_and(|slack| slack >= LONG_SLACK)
+    }
+
     /// Whether both are of one rule, as far as a log shows: of one name, or ticks of one length.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         self.rule == other.rule || (self.grid_ns.is_some() && self.grid_ns == other.grid_ns)

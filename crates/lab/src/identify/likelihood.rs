@@ -21,6 +21,21 @@ impl Observed {
         }
     }
 
+    /// This percentile of their lateness.
+    pub(super) fn late_ns(&self, percent: usize) -> i64 {
+        let mut sorted = self.late.clone();
+        sorted.sort_unstable();
+        sorted[(sorted.len() - 1) * percent / 100]
+    }
+
+    /// Whether the lengths differ: any constant delay could have made waits of a single one.
+    pub(super) fn has_lengths(&self) -> bool {
+        let mut sorted = self.asked.clone();
+        sorted.sort_unstable();
+        let rank = |of: usize| sorted[(sorted.len() - 1) * of / 100];
+        rank(90) * 2 >= rank(10) * 3
+    }
+
     /// The length that is asked for most often.
     pub(super) fn usual_asked(&self) -> u64 {
         let mut sorted = self.asked.clone();
@@ -45,13 +60,16 @@ pub(super) struct Fit {
     pub(super) near: f64,
 }
 
-/// The least cost of waking up and its spread, in nanoseconds. A timer slack cannot be
-/// distinguished from a computer that takes as long to wake up, so longer ones are not tried.
+/// The least cost of waking up and its spread, in nanoseconds. A timer slack of 50 us cannot be
+/// distinguished from a computer that takes as long to wake up, so longer ones are not tried. They are
+/// beside a slack that is much longer.
 const WAKE_MOST: f64 = 45_000.0;
+const WAKE_MOST_BESIDE_LONG: f64 = 150_000.0;
 const SPREADS: [f64; 6] = [2e3, 6e3, 18e3, 55e3, 170e3, 500e3];
 
 /// The greatest spread beside a constant delay: more would be a delay that varies.
 const SPREAD_MOST: f64 = 20e3;
+const SPREAD_MOST_BESIDE_LONG: f64 = 60e3;
 
 /// A tick that makes waits late, or early, by less than this shows nothing that waking up would not.
 const SHOWS_NS: i64 = 150_000;
@@ -169,6 +187,11 @@ pub(super) fn fit(observed: &Observed, predicted: &[i64], candidate: &Candidate)
     if candidate.grid_ns.is_some() && shows * 5 < predicted.len() {
         return None;
     }
+    let (wake_most, spread_most) = match candidate.slack {
+        Some(_) if candidate.is_long_slack() => (WAKE_MOST_BESIDE_LONG, SPREAD_MOST_BESIDE_LONG),
+        Some(_) => (WAKE_MOST, SPREAD_MOST),
+        None => (WAKE_MOST, f64::INFINITY),
+    };
     let groups = Groups::of(observed, predicted);
     let n = observed.late.len();
     // The next prediction before each wait, as waking up takes time.
@@ -196,7 +219,7 @@ pub(super) fn fit(observed: &Observed, predicted: &[i64], candidate: &Candidate)
     let elsewhere = 1.0 / ((ends.1 - ends.0) as f64 + 1e6);
     let wakes = |ranks: &[usize]| -> Vec<f64> {
         let of = ranks.iter().map(|rank| offs[(offs.len() - 1) * rank / 100]);
-        of.filter(|wake| *wake <= WAKE_MOST - WAKE_NS as f64)
+        of.filter(|wake| *wake <= wake_most - WAKE_NS as f64)
             .collect()
     };
     let of = |wake: f64, spread: f64| {
@@ -226,7 +249,7 @@ pub(super) fn fit(observed: &Observed, predicted: &[i64], candidate: &Candidate)
     let best = wakes(&[1, 5, 15, 40])
         .into_iter()
         .flat_map(|wake| SPREADS.map(|spread| (wake, spread)))
-        .filter(|(_, spread)| !candidate.is_constant || *spread <= SPREAD_MOST)
+        .filter(|(_, spread)| *spread <= spread_most)
         .map(|(wake, spread)| (of(wake, spread), wake))
         .max_by(|(one, _), (other, _)| one.total_cmp(other));
     let (log_likelihood, wake_ns) = best?;
@@ -237,7 +260,12 @@ pub(super) fn fit(observed: &Observed, predicted: &[i64], candidate: &Candidate)
         let atoms = groups.atoms(i).iter();
         let off = atoms.map(|atom| {
             let after = late - atom.least_ns;
-            (after - after.clamp(0, atom.width_ns)).abs()
+            // Another timer that ends within the slack ends the wait too.
+            let first = match candidate.is_long_slack() {
+                true => -atom.least_ns,
+                false => 0,
+            };
+            (after - after.clamp(first, atom.width_ns)).abs()
         });
         off.min().unwrap_or(0)
     };

@@ -82,6 +82,9 @@ const STALLS: f64 = 0.02;
 const NEAR: f64 = 0.93;
 const NEAR_WITH_STALLS: f64 = 0.8;
 
+/// Slow wake-ups alone make most waits late by at most this.
+const SLOW_WAKE_NS: i64 = 300_000;
+
 /// A rule whose lateness has another distribution than that of the log, as chance would make it this rarely, in
 /// nats, is not named.
 const STRANGE: f64 = 6.0;
@@ -131,6 +134,20 @@ fn by_likelihood(waits: &Waits) -> Identity {
     let n = observed.late.len() as f64;
     let misfit = |fit: &Fit| (free - fit.log_likelihood) / n;
     let candidates = grouped(&fitted, misfit);
+    let none_fits = fitted.first().is_none_or(|(_, fit)| misfit(fit) > FITS);
+    if none_fits && observed.late_ns(10) >= 0 && observed.late_ns(90) <= SLOW_WAKE_NS {
+        let why = format!(
+            "They are late by {}. Slow wake-ups alone can do that, with a timer slack or without.",
+            usual_lateness(&observed)
+        );
+        return Identity {
+            candidates,
+            ..cannot_tell(
+                why,
+                "`punctual doctor` tells the timer slack on the computer of the log.",
+            )
+        };
+    }
     let Some((best, fit)) = fitted.first() else {
         return Identity {
             outcome: IdentityOutcome::NoneFits,
@@ -202,7 +219,10 @@ fn explains_most(waits: &Waits, fit: &Fit) -> bool {
 
 /// Whether a rule that fits, and is the only one, explains the waits.
 fn is_evidence(candidate: &Candidate, fit: &Fit, waits: &Waits, observed: &Observed) -> bool {
-    if candidate.is_constant {
+    if candidate.is_long_slack() {
+        return observed.has_lengths() && fit.near >= NEAR_WITH_STALLS;
+    }
+    if candidate.slack.is_some() {
         return explains_most(waits, fit);
     }
     let shows = match candidate.grid_ns {
@@ -259,8 +279,16 @@ fn capital(text: &str) -> String {
 /// `97 % end within 0.1 ms of the prediction`.
 fn near(candidate: &Candidate, fit: &Fit) -> String {
     let share = fit.near * 100.0;
+    let (how, by, earlier) = match candidate.is_long_slack() {
+        true => (
+            "at most",
+            "after",
+            " Another timer that ends within the slack ends a wait earlier.",
+        ),
+        false => ("within", "of", ""),
+    };
     format!(
-        "{share:.0} % end within {} of the prediction for {}, plus {} for waking up.",
+        "{share:.0} % end {how} {} {by} the prediction for {}, plus {} for waking up.{earlier}",
         Nanos::new(likelihood::NEAR_NS.unsigned_abs()),
         candidate.rule,
         Nanos::from_us((fit.wake_ns.max(0.0) / 1e3).round() as u64)
@@ -268,14 +296,15 @@ fn near(candidate: &Candidate, fit: &Fit) -> String {
 }
 
 fn none_reaches(observed: &Observed) -> String {
-    let mut late = observed.late.clone();
-    late.sort_unstable();
-    let rank = |of: usize| Nanos::new(late[(late.len() - 1) * of / 100].max(0) as u64);
     format!(
-        "No rule predicts lateness from {} to {}, the 10th and 90th percentiles of these waits.",
-        rank(10),
-        rank(90)
+        "No rule predicts lateness from {} of these waits.",
+        usual_lateness(observed)
     )
+}
+
+fn usual_lateness(observed: &Observed) -> String {
+    let [low, high] = [10, 90].map(|percent| Nanos::new(observed.late_ns(percent).max(0) as u64));
+    format!("{low} to {high}, the 10th and 90th percentiles")
 }
 
 /// The most frequent length as another rule would have made it.

@@ -11,7 +11,7 @@ use super::{STALL_NS, Waits};
 const CLOSE_NS: u64 = 250_000;
 
 /// The share of the stalls that a grid explains, at the least. Something else made the others.
-const SHARE: f64 = 0.8;
+const SHARE: f64 = 0.7;
 
 /// Chance puts stalls on a grid as rarely as this at the most, in nats.
 const RARE: f64 = 12.0;
@@ -67,7 +67,7 @@ impl Stalls {
     pub(super) fn are_random(&self) -> bool {
         let ticks = TICKS.map(|(_, period)| period);
         let mut periods = QUOTAS_NS.into_iter().chain(ticks);
-        let is_no_chance = |period| is_no_chance(&self.ends, period);
+        let is_no_chance = |period| rarity(&self.ends, period) > RARE;
         self.has_times && self.ends.len() >= ENOUGH && !periods.any(is_no_chance)
     }
 }
@@ -81,20 +81,16 @@ pub(super) fn identify(waits: &Waits) -> Option<Identity> {
         return None;
     }
     let ends = &stalls.ends;
-    let quota = QUOTAS_NS.into_iter().find(|period| is_on(ends, *period));
-    let tick = TICKS.into_iter().find(|(_, period)| is_on(ends, *period));
-    let (rule, period, further) = match (quota, tick) {
-        (Some(period), _) => (
+    let (hz, period) = grid(ends)?;
+    let (rule, further) = match hz {
+        None => (
             format!("a CPU quota with a period of {}", Nanos::new(period)),
-            period,
             "A greater quota, or none, would help: `punctual doctor` names the file.",
         ),
-        (None, Some((hz, period))) => (
+        Some(hz) => (
             format!("a busy CPU, with ticks at {hz} Hz"),
-            period,
             "A higher priority, or a CPU of its own, would help: see `punctual doctor`.",
         ),
-        (None, None) => return None,
     };
     let period_shown = Nanos::new(period);
     Some(Identity {
@@ -121,24 +117,33 @@ pub(super) fn identify(waits: &Waits) -> Option<Identity> {
     })
 }
 
-/// Whether most instants lie on a grid, more than chance would have it.
-fn is_on(instants: &[u64], period_ns: u64) -> bool {
-    let share = close(instants, period_ns) as f64 / instants.len().max(1) as f64;
-    share >= SHARE && is_no_chance(instants, period_ns)
+/// The grid on which most instants lie: its period, and how many ticks of a kernel it has a second, if it is
+/// none of a quota. Chance would have it more rarely than any other grid.
+fn grid(instants: &[u64]) -> Option<(Option<u64>, u64)> {
+    let quotas = QUOTAS_NS.map(|period| (None, period));
+    let ticks = TICKS.map(|(hz, period)| (Some(hz), period));
+    let grids = quotas.into_iter().chain(ticks);
+    let rarity = |(_, period): &(Option<u64>, u64)| rarity(instants, *period);
+    let rarest = grids.max_by(|one, other| rarity(one).total_cmp(&rarity(other)))?;
+    let share = close(instants, rarest.1) as f64 / instants.len().max(1) as f64;
+    (share >= SHARE && rarity(&rarest) > RARE).then_some(rarest)
 }
 
-/// Whether more instants lie on a grid than chance would have it.
-fn is_no_chance(instants: &[u64], period_ns: u64) -> bool {
+/// How unlikely it is that chance would put so many instants on a grid, in nats; 0 if it would.
+fn rarity(instants: &[u64], period_ns: u64) -> f64 {
     let (n, close) = (instants.len() as f64, close(instants, period_ns) as f64);
     if n < 3.0 {
-        return false;
+        return 0.0;
     }
     // The first that lies on the grid says where it is.
     let (share, width) = (
         (close - 1.0) / (n - 1.0),
         CLOSE_NS as f64 / period_ns as f64,
     );
-    share > width && (n - 1.0) * nats(share, width) - n.ln() > RARE
+    match share > width {
+        true => (n - 1.0) * nats(share, width) - n.ln(),
+        false => 0.0,
+    }
 }
 
 /// How many instants lie close together after the ticks of a grid.

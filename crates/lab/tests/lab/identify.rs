@@ -99,6 +99,18 @@ fn stalls_on_a_grid_are_named_without_times_and_if_they_are_few() {
     assert_eq!(rule(&quota), "a CPU quota with a period of 100 ms");
 }
 
+/// Chance puts a quarter of them on a grid of 1 ms, so that most lie on that one too.
+#[test]
+fn the_grid_that_chance_makes_least_is_named() {
+    let end = |i: u64, began: u64, asked: u64| match i % 20 {
+        0 => began + asked + 1_000_000 + any(i, 20_000_000),
+        5 | 10 | 15 => (began + asked).next_multiple_of(100_000_000),
+        _ => began + asked + 50_000,
+    };
+    let log = waits(&[1_000_000, 3_000_000].repeat(200), 5_000_000, true, end);
+    assert_eq!(rule(&log), "a CPU quota with a period of 100 ms");
+}
+
 #[test]
 fn stalls_of_a_long_log_are_named() {
     let long = waits(&[1_000_000; 200_000], 0, true, stalled(4, 100_000_000));
@@ -190,6 +202,52 @@ fn ticks_are_named_if_no_length_comes_twice() {
 }
 
 /// No known rule ends these waits, so the nearest one is not called a fit.
+/// As a timer slack of 2 ms on a computer that takes 100 us to wake up: each tenth wait ends with a timer of others.
+fn by_long_slack(lengths: &[u64]) -> Waits {
+    waits(lengths, 0, false, |i, began, asked| {
+        let slack = match i % 10 {
+            0 => any(i, 2_000_000),
+            _ => 2_000_000,
+        };
+        began + asked + slack + 80_000 + any(i, 40_000)
+    })
+}
+
+#[test]
+fn a_long_slack_is_named_unless_all_waits_have_one_length() {
+    let found = identify(&by_long_slack(
+        &[1_000_000, 3_000_000, 10_000_000].repeat(40),
+    ));
+    assert_eq!(
+        found.rule.as_deref(),
+        Some("Linux with a timer slack of 2 ms"),
+        "{found:?}"
+    );
+    assert!(
+        found.evidence[0].contains("end at most 100 us after the prediction"),
+        "{found:?}"
+    );
+    let one = identify(&by_long_slack(&[10_000_000; 120]));
+    assert_eq!(one.outcome, IdentityOutcome::CannotTell, "{one:?}");
+}
+
+#[test]
+fn slow_wake_ups_are_told_apart_from_no_rule() {
+    let late_by = |least_ns| {
+        let lengths = [1_000_000, 3_000_000, 10_000_000].repeat(40);
+        let end = move |i, began, asked| began + asked + least_ns + asked / 100 + any(i, 40_000);
+        identify(&waits(&lengths, 0, false, end))
+    };
+    let slow = late_by(90_000);
+    assert_eq!(slow.outcome, IdentityOutcome::CannotTell, "{slow:?}");
+    assert!(
+        slow.evidence[0].contains("Slow wake-ups alone can do that"),
+        "{slow:?}"
+    );
+    let none = late_by(300_000);
+    assert_eq!(none.outcome, IdentityOutcome::NoneFits, "{none:?}");
+}
+
 #[test]
 fn a_rule_that_is_nearest_is_not_said_to_fit() {
     let waits = Waits {

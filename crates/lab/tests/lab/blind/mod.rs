@@ -33,7 +33,8 @@ impl Truth {
     pub(crate) fn family(&self) -> &'static str {
         match self {
             Self::Tick(_) => "tick or interval",
-            Self::Slack(_) => "timer slack",
+            Self::Slack(..100_000) => "timer slack",
+            Self::Slack(_) => "timer slack of 0.5 ms or more",
             Self::Tier(_) => "macOS tier",
             Self::Quota(_) => "quota",
             Self::Busy(_) => "busy CPU",
@@ -52,10 +53,9 @@ impl Truth {
                     || has(format!("ticks of {}", punctual_core::Nanos::new(*ns)))
                     || (has(format!("at {hz} Hz")) && rule.starts_with("Linux"))
             }
-            Self::Slack(ns) | Self::Stolen(ns) => has(format!(
-                "slack of {}",
-                if *ns == 1 { "1 ns" } else { "50 us" }
-            )),
+            Self::Slack(ns) | Self::Stolen(ns) => {
+                has(format!("slack of {}", punctual_core::Nanos::new(*ns)))
+            }
             Self::Tier(tier) => has(format!("latency tier {tier}")),
             Self::Quota(ms) => has(format!("quota with a period of {ms} ms")),
             Self::Busy(hz) => has(format!("busy CPU, with ticks at {hz} Hz")),
@@ -232,7 +232,11 @@ fn truth(chance: &mut Chance) -> Truth {
             15_625_000, 15_625_000, 15_625_000, 10_000_000, 8_000_000, 5_000_000, 4_000_000,
             2_000_000, 1_000_000, 1_000_000, 500_000, 3_333_333,
         ])),
-        40..=61 => Truth::Slack(chance.one_of(&[50_000, 50_000, 1])),
+        40..=61 => Truth::Slack(match (chance.share() * 8.0) as u64 {
+            0..=4 => 50_000,
+            5..=6 => 1,
+            _ => chance.one_of(&[500_000, 1_000_000, 2_000_000, 5_000_000, 40_000_000]),
+        }),
         62..=76 => Truth::Tier(chance.one_of(&[0, 1, 1, 1, 2, 3])),
         77..=84 => Truth::Quota(chance.one_of(&[100, 100, 100, 50, 20])),
         85..=92 => Truth::Busy(chance.one_of(&[100, 250, 250, 300, 1_000])),
@@ -248,7 +252,11 @@ enum Rule {
         phase: f64,
         from_tick: bool,
     },
-    Slack(f64),
+    /// Late by so much, or until a timer of others ends within it, each as likely to end then as another.
+    Slack {
+        slack: f64,
+        others: f64,
+    },
     /// A part of the length up to a cap, ended earlier by interrupts of others.
     Coalesced {
         part: f64,
@@ -294,7 +302,10 @@ impl Rule {
                 phase,
                 from_tick: chance.share() < 0.5,
             },
-            Truth::Slack(ns) => Self::Slack(*ns as f64),
+            Truth::Slack(ns) => Self::Slack {
+                slack: *ns as f64,
+                others: chance.one_of(&[0.0, 0.0, 10.0, 50.0]),
+            },
             // XNU, osfmk/arm/arm_timer.c: shifts and caps of the tiers.
             Truth::Tier(tier) => {
                 let (part, cap) =
@@ -362,7 +373,10 @@ impl Rule {
                 let due = if *from_tick { last + asked } else { due };
                 next_tick(due - 0.5, *period, *phase)
             }
-            Self::Slack(slack) => due + *slack,
+            Self::Slack { slack, others } => match *others > 0.0 {
+                true => due + slack.min(chance.exponential(1e9 / *others)),
+                false => due + *slack,
+            },
             Self::Coalesced { part, cap, others } => {
                 let window = (asked * *part).min(*cap);
                 match *others > 0.0 {
