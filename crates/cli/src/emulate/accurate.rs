@@ -102,13 +102,13 @@ fn compared(class: Class, now: Lateness<'_>, alone: Lateness<'_>) -> Option<Stri
     let natively = figures(alone).map(|figures| {
         let waits = alone.count();
         format!(
-            "natively {figures} ({waits} waits: one in {ONE_IN} of the first was left as it is)"
+            "natively {figures} ({waits} waits: one in {ONE_IN} of the first was not changed)"
         )
     });
     let now = figures(now).map(|figures| format!("now {figures} ({} waits)", now.count()));
     let late = match (now, natively) {
         (Some(now), Some(natively)) => format!("{now}; {natively}"),
-        (Some(now), None) => format!("{now}; none was left as it is, to compare with"),
+        (Some(now), None) => format!("{now}; all were changed, so there is none to compare with"),
         (None, natively) => natively?,
     };
     Some(format!("{what}: {late}"))
@@ -167,8 +167,8 @@ mod tests {
         words[at::BY_EVENT] = 9;
         let said = summary(&RUN, &words, Duration::from_secs(10)).join("\n");
         insta::assert_snapshot!(said, @r"
-        sleeps: now 2.02 us late at p50, 39.9 us at p99 (6000 waits); natively 100 us late at p50, 1.87 ms at p99 (200 waits: one in 8 of the first was left as it is)
-        timeouts of condition variables and locks, which do not spin: now 60.4 us late at p50, 60.4 us at most (3 waits); none was left as it is, to compare with
+        sleeps: now 2.02 us late at p50, 39.9 us at p99 (6000 waits); natively 100 us late at p50, 1.87 ms at p99 (200 waits: one in 8 of the first was not changed)
+        timeouts of condition variables and locks, which do not spin: now 60.4 us late at p50, 60.4 us at most (3 waits); all were changed, so there is none to compare with
         waits spun for 1.30 % of a CPU; the limit is 5 % for each process, plus its unused spin time of the last second
         7 waits began with less than 20 us of spin time left, and hardly spun (--spin allows more)
         9 waits were ended by an event or a signal

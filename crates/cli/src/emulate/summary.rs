@@ -206,7 +206,7 @@ fn table(waits: &[EmulatedWaits]) -> Vec<String> {
     let head = [
         "waits",
         "asked",
-        "here about",
+        "natively",
         "by the rule",
         "took",
         "call",

@@ -117,8 +117,8 @@ pub(super) fn identify(waits: &Waits) -> Option<Identity> {
     })
 }
 
-/// The grid on which most instants lie: its period, and how many ticks of a kernel it has a second, if it is
-/// none of a quota. Chance would have it more rarely than any other grid.
+/// The grid on which most instants lie, and which chance makes least: its period, and how many ticks a second it
+/// has. Those of a quota are `None`.
 fn grid(instants: &[u64]) -> Option<(Option<u64>, u64)> {
     let quotas = QUOTAS_NS.map(|period| (None, period));
     let ticks = TICKS.map(|(hz, period)| (Some(hz), period));

@@ -158,7 +158,7 @@ fn parts(row: Row<'_, Traced>, facts: &TraceFacts) -> Option<String> {
         format!("{most}{} {are}{}", units::duration(*ns / n), part.in_words)
     });
     Some(format!(
-        "Of the {} about the median, {}.",
+        "Of the {} of waits near the median, {}.",
         units::duration(total / n),
         prose::list(parts)
     ))
