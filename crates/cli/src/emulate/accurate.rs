@@ -101,9 +101,7 @@ fn compared(class: Class, now: Lateness<'_>, alone: Lateness<'_>) -> Option<Stri
     };
     let natively = figures(alone).map(|figures| {
         let waits = alone.count();
-        format!(
-            "natively {figures} ({waits} waits: one in {ONE_IN} of the first was not changed)"
-        )
+        format!("natively {figures} ({waits} waits: one in {ONE_IN} of the first was not changed)")
     });
     let now = figures(now).map(|figures| format!("now {figures} ({} waits)", now.count()));
     let late = match (now, natively) {

@@ -203,14 +203,7 @@ fn table(waits: &[EmulatedWaits]) -> Vec<String> {
             "no wait was ended by its timer (waits of another user are not counted)".to_owned(),
         ];
     }
-    let head = [
-        "waits",
-        "asked",
-        "natively",
-        "by the rule",
-        "took",
-        "call",
-    ];
+    let head = ["waits", "asked", "natively", "by the rule", "took", "call"];
     let mut lines = vec![row(head.map(str::to_owned))];
     lines.extend(listed.iter().map(|waits| {
         row([
