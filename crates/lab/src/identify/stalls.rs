@@ -117,8 +117,8 @@ pub(super) fn identify(waits: &Waits) -> Option<Identity> {
     })
 }
 
-/// The grid on which most instants lie, and which chance makes least: how many ticks a second it has, unless it is of
-/// a quota, and its period.
+/// The grid on which most instants lie, and which chance makes least. It has so many ticks a second, or is of a
+/// quota, and has this period.
 fn grid(instants: &[u64]) -> Option<(Option<u64>, u64)> {
     let quotas = QUOTAS_NS.map(|period| (None, period));
     let ticks = TICKS.map(|(hz, period)| (Some(hz), period));
