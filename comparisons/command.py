@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,7 +11,7 @@ HERE = Path(__file__).resolve().parent
 
 def punctual() -> str:
     if named := os.environ.get("PUNCTUAL"):
-        return str(Path(named).resolve())
+        return str(Path(shutil.which(named) or named).resolve())
     subprocess.run(["cargo", "build", "--quiet", "--release", "-p", "punctual-cli"], cwd=HERE, check=True)
     meta = subprocess.run(
         ["cargo", "metadata", "--format-version=1", "--no-deps"], cwd=HERE, check=True, capture_output=True, text=True

@@ -172,7 +172,7 @@ pub(crate) fn unless_stopped<T: Send + 'static>(
 }
 
 /// The same after a measurement that Ctrl-C may have ended: then a termination alone ends the work, and a second Ctrl-C ends
-/// the process.
+/// the process. After a termination the work is not begun.
 pub(crate) fn unless_stopped_again<T: Send + 'static>(
     stop: &Stop,
     work: impl FnOnce() -> T + Send + 'static,

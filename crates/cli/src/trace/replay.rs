@@ -86,29 +86,28 @@ fn replayed(
             simulated: vec![],
         })
         .collect();
-    let names: Vec<String> = models.iter().map(|model| model.name().to_owned()).collect();
+    let name = models[0].name().to_owned();
     let scenario = Arc::clone(scenario);
     let run = move || {
-        let runs = models
-            .iter()
-            .map(|model| scenario::run(&scenario, model, SEED, false));
-        runs.collect::<Result<Vec<_>, _>>()
+        for model in models {
+            let ran = scenario::run(&scenario, &model, SEED, false)?;
+            for thread in &mut threads {
+                let mut rows = ran.measurements.iter();
+                let row = rows.find(|row| row.subject == thread.thread);
+                thread.simulated.push(waits(model.name(), row));
+            }
+        }
+        Ok(threads)
     };
-    let Some(runs) = stop::unless_stopped_again(stop, run)? else {
+    let ran: Option<Result<_, String>> = stop::unless_stopped_again(stop, run)?;
+    let Some(threads) = ran else {
         bail!(
             "it was stopped before the simulations ended: the scenario was written, and not compared"
         );
     };
-    for (name, ran) in names.iter().zip(runs.map_err(|why| anyhow!(why))?) {
-        for thread in &mut threads {
-            let mut rows = ran.measurements.iter();
-            let row = rows.find(|row| row.subject == thread.thread);
-            thread.simulated.push(waits(name, row));
-        }
-    }
     Ok(Replayed {
-        model: names[0].clone(),
-        threads,
+        model: name,
+        threads: threads.map_err(|why| anyhow!(why))?,
         left_out: replay.left_out,
         length_ns: Some(replay.length_ns),
     })

@@ -15,7 +15,7 @@ const WAKE: &str = "wake=10us,jitter=1us";
 const BEFORE_NS: [u64; 3] = [0, 300_000, 16_000_000];
 
 /// A timer slack from which on it is told apart from waking up.
-const LONG_SLACK: Nanos = Nanos::from_us(500);
+pub(super) const LONG_SLACK: Nanos = Nanos::from_us(500);
 
 /// The timer slacks that programs set. That of Android's background is 40 ms.
 const SLACKS_US: [u64; 8] = [500, 1_000, 2_000, 5_000, 10_000, 20_000, 40_000, 50_000];
@@ -32,7 +32,7 @@ pub(super) struct Candidate {
     pub(super) model: String,
     /// The tick that it waits for, if it does.
     pub(super) grid_ns: Option<u64>,
-    /// The timer slack, if the rule is one. It makes each wait as late as any other.
+    /// The timer slack, if the rule is one. It makes each wait as late as any other that nothing ends earlier.
     pub(super) slack: Option<Nanos>,
     /// The remedy for a program under it.
     pub(super) remedy: &'static str,

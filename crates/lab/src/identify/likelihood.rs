@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::Waits;
-use super::candidates::{Candidate, WAKE_NS};
+use super::candidates::{Candidate, LONG_SLACK, WAKE_NS};
+use super::{STALL_NS, Waits};
 
 /// Some of the waits of a log: what they asked for, and how late they were.
 #[derive(Clone, Debug)]
@@ -21,19 +21,16 @@ impl Observed {
         }
     }
 
-    /// This percentile of their lateness.
-    pub(super) fn late_ns(&self, percent: usize) -> i64 {
-        let mut sorted = self.late.clone();
-        sorted.sort_unstable();
-        sorted[(sorted.len() - 1) * percent / 100]
+    /// The lateness that this part of them, in per cent, does not exceed.
+    pub(super) fn late_percentile(&self, percent: usize) -> i64 {
+        percentile(&self.late, percent)
     }
 
-    /// Whether the lengths differ: any constant delay could have made waits of a single one.
-    pub(super) fn has_lengths(&self) -> bool {
-        let mut sorted = self.asked.clone();
-        sorted.sort_unstable();
-        let rank = |of: usize| sorted[(sorted.len() - 1) * of / 100];
-        rank(90) * 2 >= rank(10) * 3
+    /// Whether the lengths differ by half or more. A slack makes all of them as late; ticks and shares of a
+    /// length do not.
+    pub(super) fn lengths_differ(&self) -> bool {
+        let [low, high] = [10, 90].map(|percent| percentile(&self.asked, percent));
+        low < high && high - low >= low / 2
     }
 
     /// The length that is asked for most often.
@@ -43,6 +40,13 @@ impl Observed {
         let runs = sorted.chunk_by(|a, b| a == b);
         runs.max_by_key(|run| run.len()).map_or(0, |run| run[0])
     }
+}
+
+/// The value that this part of them, in per cent, does not exceed.
+fn percentile<T: Copy + Ord>(values: &[T], percent: usize) -> T {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    sorted[(sorted.len() - 1) * percent / 100]
 }
 
 /// A rule with the cost of waking up that fits best.
@@ -56,13 +60,26 @@ pub(super) struct Fit {
     pub(super) predicted: Vec<i64>,
     /// How many different delays the rule predicts, to 0.1 ms.
     pub(super) delays: usize,
-    /// The share of the waits that lie within [`NEAR_NS`] of what is predicted.
+    /// The share of the waits that lie within [`NEAR_NS`] of what is predicted, or before it within a long slack.
     pub(super) near: f64,
+    /// The share of the waits that are later by [`STALL_NS`] than is predicted.
+    pub(super) stalled: f64,
+}
+
+impl Fit {
+    /// How late each of the waits would be.
+    pub(super) fn predicted_of(&self, observed: &Observed) -> Vec<i64> {
+        self.predicted
+            .iter()
+            .copied()
+            .take(observed.late.len())
+            .collect()
+    }
 }
 
 /// The least cost of waking up and its spread, in nanoseconds. A timer slack of 50 us cannot be
-/// distinguished from a computer that takes as long to wake up, so longer ones are not tried. They are
-/// beside a slack that is much longer.
+/// distinguished from a computer that takes as long to wake up. Longer ones are tried only beside delays that
+/// are all much longer.
 const WAKE_MOST: f64 = 45_000.0;
 const WAKE_MOST_BESIDE_LONG: f64 = 150_000.0;
 const SPREADS: [f64; 6] = [2e3, 6e3, 18e3, 55e3, 170e3, 500e3];
@@ -187,10 +204,15 @@ pub(super) fn fit(observed: &Observed, predicted: &[i64], candidate: &Candidate)
     if candidate.grid_ns.is_some() && shows * 5 < predicted.len() {
         return None;
     }
-    let (wake_most, spread_most) = match candidate.slack {
-        Some(_) if candidate.is_long_slack() => (WAKE_MOST_BESIDE_LONG, SPREAD_MOST_BESIDE_LONG),
-        Some(_) => (WAKE_MOST, SPREAD_MOST),
-        None => (WAKE_MOST, f64::INFINITY),
+    let is_long = |ns: &i64| *ns >= LONG_SLACK.as_ns() as i64;
+    let wake_most = match predicted.iter().all(is_long) {
+        true => WAKE_MOST_BESIDE_LONG,
+        false => WAKE_MOST,
+    };
+    let spread_most = match candidate.slack {
+        Some(_) if candidate.is_long_slack() => SPREAD_MOST_BESIDE_LONG,
+        Some(_) => SPREAD_MOST,
+        None => f64::INFINITY,
     };
     let groups = Groups::of(observed, predicted);
     let n = observed.late.len();
@@ -265,11 +287,11 @@ pub(super) fn fit(observed: &Observed, predicted: &[i64], candidate: &Candidate)
                 true => -atom.least_ns,
                 false => 0,
             };
-            (after - after.clamp(first, atom.width_ns)).abs()
+            after - after.clamp(first, atom.width_ns)
         });
-        off.min().unwrap_or(0)
+        off.min_by_key(|off| off.abs()).unwrap_or(0)
     };
-    let near = (0..n).filter(|i| residual(*i) <= NEAR_NS).count();
+    let share = |of: fn(i64) -> bool| (0..n).filter(|i| of(residual(*i))).count() as f64 / n as f64;
     Some(Fit {
         // Three parameters.
         log_likelihood: log_likelihood - 1.5 * (n as f64).ln(),
@@ -278,7 +300,8 @@ pub(super) fn fit(observed: &Observed, predicted: &[i64], candidate: &Candidate)
             let delays = predicted.iter().map(|late| late / NEAR_NS);
             delays.collect::<BTreeSet<i64>>().len()
         },
-        near: near as f64 / n as f64,
+        near: share(|off| off.abs() <= NEAR_NS),
+        stalled: share(|off| off > STALL_NS),
         predicted,
     })
 }

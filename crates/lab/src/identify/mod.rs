@@ -82,8 +82,9 @@ const STALLS: f64 = 0.02;
 const NEAR: f64 = 0.93;
 const NEAR_WITH_STALLS: f64 = 0.8;
 
-/// Slow wake-ups alone make most waits late by at most this.
+/// Slow wake-ups alone make most waits late by at most this, and leave no more stalls than this share.
 const SLOW_WAKE_NS: i64 = 300_000;
+const SOME_STALLS: f64 = 0.05;
 
 /// A rule whose lateness has another distribution than that of the log, as chance would make it this rarely, in
 /// nats, is not named.
@@ -135,13 +136,19 @@ fn by_likelihood(waits: &Waits) -> Identity {
     let misfit = |fit: &Fit| (free - fit.log_likelihood) / n;
     let candidates = grouped(&fitted, misfit);
     let none_fits = fitted.first().is_none_or(|(_, fit)| misfit(fit) > FITS);
-    if none_fits && observed.late_ns(10) >= 0 && observed.late_ns(90) <= SLOW_WAKE_NS {
+    if none_fits
+        && observed.late_percentile(10) >= 0
+        && observed.late_percentile(90) <= SLOW_WAKE_NS
+        && Stalls::of(waits).share() <= SOME_STALLS
+    {
         let why = format!(
             "They are late by {}. Slow wake-ups alone can do that, with a timer slack or without.",
             usual_lateness(&observed)
         );
+        let nearest = fitted.first().map(|(_, fit)| fit.predicted_of(&observed));
         return Identity {
             candidates,
+            predicted_late_ns: nearest.unwrap_or_default(),
             ..cannot_tell(
                 why,
                 "`punctual doctor` tells the timer slack on the computer of the log.",
@@ -198,12 +205,7 @@ fn by_likelihood(waits: &Waits) -> Identity {
             IdentityOutcome::Named => best.remedy.to_owned(),
             _ => OTHER_LENGTHS.to_owned(),
         },
-        predicted_late_ns: fit
-            .predicted
-            .iter()
-            .copied()
-            .take(observed.late.len())
-            .collect(),
+        predicted_late_ns: fit.predicted_of(&observed),
         candidates,
     }
 }
@@ -220,7 +222,9 @@ fn explains_most(waits: &Waits, fit: &Fit) -> bool {
 /// Whether a rule that fits, and is the only one, explains the waits.
 fn is_evidence(candidate: &Candidate, fit: &Fit, waits: &Waits, observed: &Observed) -> bool {
     if candidate.is_long_slack() {
-        return observed.has_lengths() && fit.near >= NEAR_WITH_STALLS;
+        return observed.lengths_differ()
+            && fit.near >= NEAR_WITH_STALLS
+            && fit.stalled <= SOME_STALLS;
     }
     if candidate.slack.is_some() {
         return explains_most(waits, fit);
@@ -303,7 +307,8 @@ fn none_reaches(observed: &Observed) -> String {
 }
 
 fn usual_lateness(observed: &Observed) -> String {
-    let [low, high] = [10, 90].map(|percent| Nanos::new(observed.late_ns(percent).max(0) as u64));
+    let [low, high] =
+        [10, 90].map(|percent| Nanos::new(observed.late_percentile(percent).max(0) as u64));
     format!("{low} to {high}, the 10th and 90th percentiles")
 }
 

@@ -117,16 +117,18 @@ pub(super) fn identify(waits: &Waits) -> Option<Identity> {
     })
 }
 
-/// The grid on which most instants lie, and which chance makes least. It has so many ticks a second, or is of a
-/// quota, and has this period.
+/// Of the grids on which most instants lie, the one that chance makes least. It has so many ticks a second, or is
+/// of a quota, and has this period.
 fn grid(instants: &[u64]) -> Option<(Option<u64>, u64)> {
     let quotas = QUOTAS_NS.map(|period| (None, period));
     let ticks = TICKS.map(|(hz, period)| (Some(hz), period));
     let grids = quotas.into_iter().chain(ticks);
     let rarity = |(_, period): &(Option<u64>, u64)| rarity(instants, *period);
-    let rarest = grids.max_by(|one, other| rarity(one).total_cmp(&rarity(other)))?;
-    let share = close(instants, rarest.1) as f64 / instants.len().max(1) as f64;
-    (share >= SHARE && rarity(&rarest) > RARE).then_some(rarest)
+    let has_most = |(_, period): &(Option<u64>, u64)| {
+        close(instants, *period) as f64 / instants.len().max(1) as f64 >= SHARE
+    };
+    let possible = grids.filter(|grid| has_most(grid) && rarity(grid) > RARE);
+    possible.max_by(|one, other| rarity(one).total_cmp(&rarity(other)))
 }
 
 /// How unlikely it is that chance would put so many instants on a grid, in nats; 0 if it would.

@@ -99,9 +99,16 @@ fn stalls_on_a_grid_are_named_without_times_and_if_they_are_few() {
     assert_eq!(rule(&quota), "a CPU quota with a period of 100 ms");
 }
 
-/// Chance puts a quarter of them on a grid of 1 ms, so that most lie on that one too.
+/// All stalls on the grid of 20 ms lie on that of 4 ms too, and some others do.
 #[test]
 fn the_grid_that_chance_makes_least_is_named() {
+    let both = |i: u64, began: u64, asked: u64| match i % 20 {
+        0 => (began + asked).next_multiple_of(4_000_000),
+        5 | 10 | 15 => (began + asked).next_multiple_of(20_000_000),
+        _ => began + asked + 50_000,
+    };
+    let log = waits(&[1_000_000, 3_000_000].repeat(200), 5_000_000, true, both);
+    assert_eq!(rule(&log), "a CPU quota with a period of 20 ms");
     let end = |i: u64, began: u64, asked: u64| match i % 20 {
         0 => began + asked + 1_000_000 + any(i, 20_000_000),
         5 | 10 | 15 => (began + asked).next_multiple_of(100_000_000),
@@ -201,7 +208,6 @@ fn ticks_are_named_if_no_length_comes_twice() {
     assert_eq!(rule(&ticks), "Windows with a clock interrupt every 5 ms");
 }
 
-/// No known rule ends these waits, so the nearest one is not called a fit.
 /// As a timer slack of 2 ms on a computer that takes 100 us to wake up: each tenth wait ends with a timer of others.
 fn by_long_slack(lengths: &[u64]) -> Waits {
     waits(lengths, 0, false, |i, began, asked| {
@@ -231,6 +237,30 @@ fn a_long_slack_is_named_unless_all_waits_have_one_length() {
     assert_eq!(one.outcome, IdentityOutcome::CannotTell, "{one:?}");
 }
 
+/// Tier 1 of macOS delays long waits by 5 ms.
+#[test]
+fn a_long_slack_is_not_named_where_a_cap_of_macos_does_the_same() {
+    let lengths = [21_000_000, 33_000_000, 47_000_000].repeat(40);
+    let end = |i, began, asked| began + asked + 5_050_000 + any(i, 40_000);
+    let found = identify(&waits(&lengths, 0, false, end));
+    assert_eq!(found.outcome, IdentityOutcome::CannotTell, "{found:?}");
+}
+
+#[test]
+fn a_long_slack_is_not_named_beside_many_stalls() {
+    let lengths = [1_000_000, 3_000_000, 10_000_000].repeat(40);
+    let end = |i, began, asked| {
+        let stall = if i % 8 == 0 {
+            1_000_000 + any(i, 60_000_000)
+        } else {
+            0
+        };
+        began + asked + 2_080_000 + stall + any(i, 40_000)
+    };
+    let found = identify(&waits(&lengths, 0, false, end));
+    assert_ne!(found.outcome, IdentityOutcome::Named, "{found:?}");
+}
+
 #[test]
 fn slow_wake_ups_are_told_apart_from_no_rule() {
     let late_by = |least_ns| {
@@ -248,6 +278,7 @@ fn slow_wake_ups_are_told_apart_from_no_rule() {
     assert_eq!(none.outcome, IdentityOutcome::NoneFits, "{none:?}");
 }
 
+/// No known rule ends these waits, so the nearest one is not called a fit.
 #[test]
 fn a_rule_that_is_nearest_is_not_said_to_fit() {
     let waits = Waits {

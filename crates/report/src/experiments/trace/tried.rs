@@ -88,7 +88,9 @@ fn unpredicted(run: &Run, waits: &[TriedWaits]) -> String {
     let is_predicted = waits.iter().any(|waits| waits.predicted_ns_p50.is_some());
     match &run.beside.traced {
         Some(facts) if !is_predicted && !waits.is_empty() => {
-            let unseen = facts.unseen.iter().map(|why| format!(" {why}"));
+            // The kernel's events were there, so the reason is another.
+            let unseen = facts.unseen.iter().filter(|_| facts.source != "perf");
+            let unseen = unseen.map(|why| format!(" {why}"));
             " There is no prediction.".to_owned() + &unseen.collect::<String>()
         }
         _ => String::new(),
