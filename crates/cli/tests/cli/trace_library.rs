@@ -436,7 +436,7 @@ fn a_killed_trace_leaves_nothing_behind() {
     for source in sources(path) {
         let own = path.join(source);
         fs::create_dir(&own).unwrap();
-        // The loader may say that the library has gone, and nobody reads standard error any more.
+        // The loader may say that the library has gone, and standard error has no reader any more.
         let script =
             format!("echo begun >&2; ./waits sleeps 10 2>/dev/null && echo whole > {source}.txt");
         let mut command = punctual(path);
