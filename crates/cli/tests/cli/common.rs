@@ -5,6 +5,8 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+#[cfg(target_os = "linux")]
+use std::time::{Duration, Instant};
 
 /// The `punctual` command, to run in `directory`.
 pub(crate) fn punctual(directory: &Path) -> Command {
@@ -58,9 +60,10 @@ impl Running {
         Self(command.stderr(Stdio::piped()).spawn().unwrap())
     }
 
-    /// Reads what it says until these words come, and returns the line with them.
+    /// Reads what it says until these words come, and returns the line with them. Standard error stays open: who
+    /// writes to a closed pipe is killed.
     pub(crate) fn until_it_says(&mut self, words: &str) -> String {
-        let stderr = BufReader::new(self.0.stderr.take().unwrap());
+        let stderr = BufReader::new(self.0.stderr.as_mut().unwrap());
         let mut lines = stderr.lines().map(Result::unwrap);
         lines.find(|line| line.contains(words)).unwrap()
     }
@@ -85,6 +88,17 @@ impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+/// Waits until something is so. If it is not so by far, it never will be.
+#[cfg(target_os = "linux")]
+#[track_caller]
+pub(crate) fn until(mut is: impl FnMut() -> bool) {
+    let hanging = Instant::now() + Duration::from_secs(100);
+    while !is() {
+        assert!(Instant::now() < hanging);
+        std::thread::yield_now();
     }
 }
 

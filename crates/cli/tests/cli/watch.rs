@@ -319,9 +319,7 @@ mod ended {
         let stat = format!("/proc/{}/stat", running.0.id());
         let mut stopped = || {
             running.send("-STOP");
-            while !fs::read_to_string(&stat).unwrap().contains(") T ") {
-                std::thread::yield_now();
-            }
+            crate::common::until(|| fs::read_to_string(&stat).unwrap().contains(") T "));
             // Several deadlines, and longer than it waits for a CPU afterwards.
             let_pass(Duration::from_millis(200));
             running.send("-CONT");

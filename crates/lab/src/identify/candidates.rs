@@ -9,10 +9,6 @@ use punctual_sim::{Model, SimMachine};
 
 /// The costs of waking up in the models.
 pub(super) const WAKE_NS: i64 = 10_000;
-const WAKE: &str = "wake=10us,jitter=1us";
-
-/// The longest work between two waits, in the loops that are tried.
-const BEFORE_NS: [u64; 3] = [0, 300_000, 16_000_000];
 
 /// A timer slack from which on it is told apart from waking up.
 pub(super) const LONG_SLACK: Nanos = Nanos::from_us(500);
@@ -56,13 +52,13 @@ const NOTHING: &str = "Nothing holds these waits back but waking up itself.";
 /// Each rule, in each way that waits can begin.
 pub(super) fn all() -> Vec<Candidate> {
     let mut all = Vec::new();
-    let mut add = |rule: String, grid_ns, model: &str, remedy, setup: &[Op], method| {
-        for work_ns in BEFORE_NS {
+    let mut add = |rule: String, grid_ns, slack, model: &str, remedy, setup: &[Op], method| {
+        for work_ns in [0, 300_000, 16_000_000] {
             all.push(Candidate {
                 rule: rule.clone(),
                 grid_ns,
-                slack: None,
-                model: format!("{model},{WAKE}"),
+                slack,
+                model: format!("{model},wake=10us,jitter=1us"),
                 remedy,
                 setup: setup.to_vec(),
                 method,
@@ -87,6 +83,7 @@ pub(super) fn all() -> Vec<Candidate> {
             add(
                 rule.clone(),
                 Some(us * 1_000),
+                None,
                 model,
                 REQUEST,
                 &own,
@@ -97,6 +94,7 @@ pub(super) fn all() -> Vec<Candidate> {
     let high = "Windows with a high-resolution timer".to_owned();
     add(
         high,
+        None,
         None,
         "windows-10-2004",
         NOTHING,
@@ -109,6 +107,7 @@ pub(super) fn all() -> Vec<Candidate> {
         add(
             rule,
             jiffy,
+            None,
             &format!("linux,hz={hz}"),
             HIGHRES,
             &[],
@@ -118,6 +117,7 @@ pub(super) fn all() -> Vec<Candidate> {
         add(
             rule,
             jiffy,
+            None,
             &format!("linux,highres=off,hz={hz}"),
             HIGHRES,
             &[],
@@ -130,6 +130,7 @@ pub(super) fn all() -> Vec<Candidate> {
             add(
                 format!("macOS with latency tier {tier}"),
                 None,
+                None,
                 &model,
                 TIER,
                 &[],
@@ -137,31 +138,24 @@ pub(super) fn all() -> Vec<Candidate> {
             );
         }
     }
-    all.extend(slacks());
-    all
-}
-
-/// The slack that Linux gives to each thread, none, and those that programs set.
-fn slacks() -> impl Iterator<Item = Candidate> {
+    // The slack that Linux gives to each thread, none, and those that programs set.
     let set = SLACKS_US.map(Nanos::from_us);
-    [Nanos::from_us(50), Nanos::new(1)]
-        .into_iter()
-        .chain(set)
-        .flat_map(|slack| {
-            BEFORE_NS.map(|work_ns| Candidate {
-                rule: format!("Linux with a timer slack of {slack}"),
-                grid_ns: None,
-                slack: Some(slack),
-                model: format!("linux,slack={slack},{WAKE}").replace(' ', ""),
-                remedy: match slack.as_ns() {
-                    1 => NOTHING,
-                    _ => SLACK,
-                },
-                setup: vec![],
-                method: Method::ClockNanosleep,
-                work_ns,
-            })
-        })
+    for slack in [Nanos::from_us(50), Nanos::new(1)].into_iter().chain(set) {
+        add(
+            format!("Linux with a timer slack of {slack}"),
+            None,
+            Some(slack),
+            &format!("linux,slack={slack}").replace(' ', ""),
+            if slack == Nanos::new(1) {
+                NOTHING
+            } else {
+                SLACK
+            },
+            &[],
+            Method::ClockNanosleep,
+        );
+    }
+    all
 }
 
 /// The lengths of waits, several times if few waits are of one length: chance and work make those

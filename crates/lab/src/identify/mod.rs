@@ -151,7 +151,7 @@ fn by_likelihood(waits: &Waits) -> Identity {
             predicted_late_ns: nearest.unwrap_or_default(),
             ..cannot_tell(
                 why,
-                "`punctual doctor` tells the timer slack on the computer of the log.",
+                "Run `punctual doctor` on the computer of the log: it tells the timer slack.",
             )
         };
     }

@@ -116,6 +116,14 @@ fn the_grid_that_chance_makes_least_is_named() {
     };
     let log = waits(&[1_000_000, 3_000_000].repeat(200), 5_000_000, true, end);
     assert_eq!(rule(&log), "a CPU quota with a period of 100 ms");
+    // Two thirds on the grid of 100 ms would be rarer, and are too few to name it.
+    let ticks = |i: u64, began: u64, asked: u64| match i % 15 {
+        0 => (began + asked).next_multiple_of(4_000_000),
+        5 | 10 => (began + asked).next_multiple_of(100_000_000),
+        _ => began + asked + 50_000,
+    };
+    let log = waits(&[1_000_000, 3_000_000].repeat(200), 5_000_000, true, ticks);
+    assert_eq!(rule(&log), "a busy CPU, with ticks at 250 Hz");
 }
 
 #[test]

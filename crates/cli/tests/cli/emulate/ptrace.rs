@@ -13,7 +13,7 @@ use punctual_preload::page::Settings;
 use tempfile::TempDir;
 
 use super::{Wait, assert_passes_through, check, compiled, emulate};
-use crate::common::{Running, copy_program, punctual, stderr, stdout};
+use crate::common::{Running, copy_program, punctual, stderr, stdout, until};
 
 /// The program of the tests without shared libraries.
 fn fixed(folder: &TempDir) -> PathBuf {
@@ -170,11 +170,7 @@ fn in_a_long_wait(folder: &TempDir) -> (Running, String) {
 fn signals_and_stops_reach_a_traced_program_and_it_ends_with_its_supervisor() {
     let folder = tempfile::tempdir().unwrap();
     fixed(&folder);
-    let until = |process: &str, is: fn(Option<char>) -> bool| {
-        while !is(state(process)) {
-            std::thread::yield_now();
-        }
-    };
+    let until = |process: &str, is: fn(Option<char>) -> bool| until(|| is(state(process)));
     let (mut running, process) = in_a_long_wait(&folder);
     send("-STOP", &process);
     until(&process, |state| matches!(state, Some('T' | 't')));

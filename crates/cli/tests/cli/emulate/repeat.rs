@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use super::python::Python;
-use crate::common::{Running, punctual, run, stderr, stdout};
+use crate::common::{Running, punctual, run, stderr, stdout, until};
 use crate::schema;
 
 /// The Run of both sides, and what reads it.
@@ -205,18 +205,14 @@ fn a_signal_ends_all_processes_of_a_run() {
         let mut running = Running(command.stderr(Stdio::piped()).spawn().unwrap());
         // A pipe has a reader as soon as it is there.
         let begun = folder.path().join("begun");
-        while !begun.exists() {
-            std::thread::yield_now();
-        }
+        until(|| begun.exists());
         fs::read(&begun).unwrap();
         running.send(signal);
         running.until_it_says("ended early, after 0 whole runs");
         assert_eq!(running.end().1, Some(3), "{signal}");
         let group = fs::read_to_string(folder.path().join("group")).unwrap();
         // The last ones take a moment to end.
-        while lives(group.trim()) {
-            std::thread::yield_now();
-        }
+        until(|| !lives(group.trim()));
     }
 }
 

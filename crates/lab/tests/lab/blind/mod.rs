@@ -252,12 +252,7 @@ enum Rule {
         phase: f64,
         from_tick: bool,
     },
-    /// Late by so much, or until a timer of others ends within it, each as likely to end then as another.
-    Slack {
-        slack: f64,
-        others: f64,
-    },
-    /// A part of the length up to a cap, ended earlier by interrupts of others.
+    /// A part of the length up to a cap, ended earlier by timers and interrupts of others. A slack has a cap only.
     Coalesced {
         part: f64,
         cap: f64,
@@ -302,8 +297,9 @@ impl Rule {
                 phase,
                 from_tick: chance.share() < 0.5,
             },
-            Truth::Slack(ns) => Self::Slack {
-                slack: *ns as f64,
+            Truth::Slack(ns) => Self::Coalesced {
+                part: f64::INFINITY,
+                cap: *ns as f64,
                 others: chance.one_of(&[0.0, 0.0, 10.0, 50.0]),
             },
             // XNU, osfmk/arm/arm_timer.c: shifts and caps of the tiers.
@@ -373,10 +369,6 @@ impl Rule {
                 let due = if *from_tick { last + asked } else { due };
                 next_tick(due - 0.5, *period, *phase)
             }
-            Self::Slack { slack, others } => match *others > 0.0 {
-                true => due + slack.min(chance.exponential(1e9 / *others)),
-                false => due + *slack,
-            },
             Self::Coalesced { part, cap, others } => {
                 let window = (asked * *part).min(*cap);
                 match *others > 0.0 {

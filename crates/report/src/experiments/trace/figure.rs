@@ -97,7 +97,7 @@ fn parts(run: &Run, rows: &[Row<'_, Traced>], caption: &dyn Fn(&str) -> String) 
     let sheet = Sheet::new(
         "Parts of the lateness",
         caption(
-            "Of each thread and length the waits about the median, with their mean lateness, and the worst 1 %. Read: so many \
+            "Of each thread and length the waits near the median, with their mean lateness, and the worst 1 %. Read: so many \
              per cent of the lateness were that part.",
         ),
         legend.height() + chart.height(),

@@ -75,7 +75,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let next = "Next: --full has each thread, call and length, and who wakes up how often.";
     Some(Verdict::new(sentences, next).told(
         table("", &timed[..timed.len().min(ROWS)]),
-        "From slack on: parts of the lateness, means of the waits about the median.",
+        "From slack on: parts of the lateness, means of the waits near the median.",
     ))
 }
 
@@ -158,7 +158,7 @@ fn parts(row: Row<'_, Traced>, facts: &TraceFacts) -> Option<String> {
         format!("{most}{} {are}{}", units::duration(*ns / n), part.in_words)
     });
     Some(format!(
-        "Of the {} of waits near the median, {}.",
+        "Waits near the median are {} late: {}.",
         units::duration(total / n),
         prose::list(parts)
     ))

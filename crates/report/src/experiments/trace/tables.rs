@@ -140,7 +140,7 @@ pub(crate) fn tables(rows: &[Row<'_, Traced>]) -> Vec<Section> {
         let parts = table("Parts of the lateness", &timed);
         sections.push(
             parts
-                .caption("Means of the waits about the median.")
+                .caption("Means of the waits near the median.")
                 .section(),
         );
     }

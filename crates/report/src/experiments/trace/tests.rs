@@ -87,7 +87,7 @@ fn said(mut of: Traced, facts: &TraceFacts) -> String {
 fn usual_waits_are_split_and_slack_helps() {
     let text = said(waits(USUAL, USUAL), &facts());
     assert!(text.contains("Thread render waits 100 times a second for 5.00 ms (clock_nanosleep, relative): 62.0 us late at p50, 900 us at p99."), "{text}");
-    assert!(text.contains("Of the 62.0 us of waits near the median, 50.0 us are timer slack, 5.00 us the interrupt, 5.00 us waking up."), "{text}");
+    assert!(text.contains("Waits near the median are 62.0 us late: 50.0 us are timer slack, 5.00 us the interrupt, 5.00 us waking up."), "{text}");
     assert!(
         text.contains("Less timer slack would help most: about 12.0 us late at p50."),
         "{text}"
