@@ -52,19 +52,20 @@ Start with doctor. A command for each question:
   punctual compare A B      What did an update or another computer change?
   punctual import LOG       How late are the waits in a log of another program?
   punctual identify LOG     Which timer rule made the waits in a log?
-  punctual report           All of that as one page to mail or keep?
+  punctual report           How do I keep or mail all of that, as one page?
   punctual bench --on windows-10-2004
                             How would my waits do on another OS?
   punctual simulate lowest-request-wins
                             Why does Sleep(1) take 15 ms on Windows?
   punctual sweep plan.toml  Where does a way of waiting win, and where lose?
-  punctual zero advise      With which threads and lock should memory be zeroed?
+  punctual zero advise      How many threads and which lock should zero memory?
 
-`punctual help COMMAND` tells all about one of them.";
+`punctual help COMMAND` tells all about one of them. A Run is the JSON file of results that --json writes (that of `compare` \
+is no Run). A timer rule is how an OS ends sleeps.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Measure what the clocks, timers and scheduler of this OS really do, or a simulated one's (about 50 s)
+    /// Measure what the clocks, timers and scheduler of this OS, or of a simulated one, really do (about 50 s)
     #[command(long_about = measure::about(), after_long_help = measure::AFTER)]
     Measure(Box<MeasureArgs>),
 
@@ -72,7 +73,7 @@ pub(crate) enum Command {
     #[command(long_about = doctor::ABOUT, after_long_help = doctor::AFTER)]
     Doctor(Box<DoctorArgs>),
 
-    /// Watch how late this machine's timers are, live, with the cause of each hiccup where a counter shows it
+    /// Watch how late this computer's timers are, live, with the cause of each hiccup where a counter shows it
     #[command(long_about = watch::ABOUT, after_long_help = watch::AFTER)]
     Watch(Box<WatchArgs>),
 
@@ -84,11 +85,11 @@ pub(crate) enum Command {
     #[command(long_about = bench::ABOUT, after_long_help = bench::after())]
     Bench(Box<BenchArgs>),
 
-    /// Set Runs of machines or versions side by side, with intervals and what others have published; fail on rules in CI
+    /// Set Runs of computers or versions side by side, with confidence intervals and published values; check rules in CI
     #[command(long_about = compare::ABOUT, after_long_help = compare::after())]
     Compare(Box<CompareArgs>),
 
-    /// Write one HTML file with answers, figures and tables: of Runs, or of a quick set of everything (about a minute)
+    /// Write one HTML file with answers, figures and tables: of Runs, or of a quick measurement of everything (about a minute)
     #[command(long_about = report::ABOUT, after_long_help = report::AFTER)]
     Report(ReportArgs),
 
@@ -271,7 +272,7 @@ const ALIKE: f64 = 0.5;
 
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// Where the pages go; `man DIR/punctual.1` shows the first
+    /// The directory for the pages, made if it is missing; `man DIR/punctual.1` shows the first page
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 }

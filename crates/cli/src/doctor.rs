@@ -178,26 +178,28 @@ fn options(args: &DoctorArgs) -> Vec<String> {
 
 /// The start of its help.
 pub(crate) const ABOUT: &str = "\
-Says why waits are late here: which timer rule is in force for this process and which facts decide that, what the rule \
-predicts for waits of 1 ms and 16.67 ms, what was measured, whether the two agree, and what can be done.
+Say why waits are late here: the timer rule in force for this process, the facts that decide it, and what helps. For waits \
+of 1 ms and 16.67 ms, the lateness that the rule predicts is compared with the measured lateness.
 
-Takes about 10 s; --quick under 4 s. Needs no privileges; what it is not allowed to read it names. Windows tells an \
-administrator only which processes asked for a timer interval: run `powercfg /energy`, then `punctual doctor \
-energy-report.html` lists them.";
+Takes about 10 s; --quick under 4 s. Needs no privileges; facts that it may not read are named. On Windows only an \
+administrator can see which processes asked for a timer interval: run `powercfg /energy`, then `punctual doctor \
+energy-report.html`. Where doctor knows no rule, as on macOS, `punctual identify` looks for one in the waits alone.";
 
 /// How the verdicts come about.
 pub(crate) const AFTER: &str = "\
-The prediction is the simulator's rule, fed with the facts of this host, for a wake-up that costs nothing. On Linux it \
-agrees with the measurement if the medians are no further apart than the p90 of the measured wake cost: the lateness, with \
-a slack of 1 ns, of a wait that takes as long, slack included, in the same rounds. On Windows, where waits end on ticks, half a timer interval is \
-allowed. The verdict is `sooner` if waits ended inside their slack, because other interrupts of the CPU ended them, as \
-the rule allows; `inconclusive` if the median of too many rounds lies elsewhere, the wake cost is all over the place, \
-or there are too few waits for a median; `too busy to tell` where others or a hypervisor had a quarter of the CPU, or a quota \
-stopped this process in a twentieth of its periods; and `no prediction` where no rule is known, as under Wine, or with a Linux \
-kernel that has another scheduler (sched_ext, or as liquorix, zen or bore in the name of its release).
+The prediction is the simulator's rule with the facts of this host, for a wake-up that costs nothing. On Linux it agrees with \
+the measurement if the medians differ by at most the p90 of the wake cost. The wake cost is the lateness of waits with a slack \
+of 1 ns in the same rounds; they are as long as the wait and its slack together. On Windows, where waits end on ticks, half a \
+timer interval is allowed.
 
-Exit codes: 0 done, whatever the verdicts are, as this is a diagnosis and not a check; 2 could not run; 3 ended by \
-Ctrl-C (what was measured is kept).
+The verdict is `sooner` if other interrupts of the CPU ended waits inside their slack, as the rule allows. It is `inconclusive` \
+if there are too few waits, or if the medians of the rounds differ as much as the median from the prediction. It is also \
+`inconclusive` if the p90 of the wake cost is too high: above ten times its median, or above 1 ms and the exit latency of the \
+deepest idle state. It is `too busy to tell` if others or a hypervisor had a quarter of the CPU, or a quota stopped this process \
+in a twentieth of its periods. It is `no prediction` if no rule is known, as on macOS, under Wine, or with another scheduler of \
+Linux (sched_ext, or liquorix, zen or bore in the name of the release).
+
+Exit codes: 0 done, whatever the verdicts are; 2 could not run; 3 ended by Ctrl-C (what was measured is kept).
 
 Examples:
   punctual doctor
@@ -210,19 +212,23 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// Show what was found out before: a Run file of --share or --json, or the energy-report.html of `powercfg /energy`, from any computer (- is standard input)
+    /// Show a Run that --share or --json wrote, or the energy-report.html of `powercfg /energy`
+    ///
+    /// The file can be of another computer; - is standard input.
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 
-    /// Ask for this timer interval meanwhile, as a program could: 1ms, 0.5ms (Windows)
-    #[arg(long, value_name = "INTERVAL", allow_hyphen_values = true, value_parser = interval)]
+    /// Hold a request for this timer interval meanwhile: 1ms. On Windows and on models of Windows
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = interval)]
     pub(crate) hold: Option<Nanos>,
 
-    /// Write the Run without names of hosts and users, and without paths, to a file, to paste into a bug report (- is standard output)
+    /// Write the Run without host names, user names and paths, for a bug report (- is standard output)
     #[arg(long, value_name = "FILE")]
     pub(crate) share: Option<PathBuf>,
 
-    /// Name the processes of this scenario that ask for a timer interval, and whose request rules when; with --on
+    /// Show which processes of this scenario request a timer interval, and when it is in force; with --on
+    ///
+    /// Nothing is measured.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) scenario: Option<String>,
 

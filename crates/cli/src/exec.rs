@@ -88,27 +88,28 @@ Start a program with a timer slack or a priority of its own, or with waits that 
 macOS.
 
 Slack and, on Linux, priority go to every thread and process that the program starts, unless they change theirs. Without \
---accurate the program takes the place of punctual: same process, same files, its own exit code. Takes no time.
+--accurate the program takes the place of punctual: same process, same files, its own exit code.
 
---accurate (Linux with glibc) has sleeps and timeouts of the program, its threads and the programs that it starts end when \
-they were asked to end, never early. The program is not changed: a library that is loaded with it waits as punctual's own \
-`adaptive` does. Output, signals and exit code pass through. On standard error comes at the end how late waits were, and \
-how late they are without this: of the first waits one in eight is left alone, until 200 of each kind were.";
+With --accurate (Linux with glibc) sleeps and timeouts end when they were asked to end, never early. That holds for all \
+threads of the program, and for the programs that it starts. The program is not changed: a library that is loaded with it \
+waits as punctual's own `adaptive` does. Output, signals and exit code pass through. At the end standard error shows how late \
+waits were, and how late they are without --accurate. For that, one in eight of the first waits stays as it is, until there \
+are 200 of each kind (sleeps, waits for events, waits for other threads).";
 
 /// The end of its help.
 pub(crate) const AFTER: &str = "\
 Priorities on Linux: background is nice 19, utility nice 10, normal nice 0, interactive nice -10, real-time SCHED_FIFO \
 with priority 1. The last two take root, or `ulimit -e` and `ulimit -r`.
 
-With --accurate sleeps block for a little less and spin the rest. A wait for events (poll, select, epoll, a semaphore, \
+With --accurate sleeps block for a little less and spin for the rest. A wait for events (poll, select, epoll, a semaphore, \
 sigtimedwait) looks for its event while it spins. Waits for condition variables and locks do not spin, for they could miss \
-what they wait for; they only lose their timer slack. Where the budget is spent, waits do not spin either. Programs that are \
-linked statically, 32-bit, set-uid, linked with musl, or built with AddressSanitizer are refused.
+what they wait for; they only lose their timer slack. When the share of --spin is used up, no wait spins. Programs of Go are \
+refused, and programs that are linked statically, 32-bit, set-uid, linked with musl, or built with AddressSanitizer.
 
 A timer interval of Windows cannot be given to another program: since Windows 10 2004 each has to ask for itself.
 
-Exit codes: 2 could not run it, with --accurate 125 refused, 126 cannot run it, 127 there is no such program; else what the \
-program returns.
+Exit codes: what the program returns. If it did not start: 2; with --accurate 125 refused, 126 cannot run it, 127 there is no \
+such program.
 
 Examples:
   punctual exec --slack 1ns -- ./game
@@ -131,23 +132,23 @@ pub(crate) struct ExecArgs {
     #[arg(long)]
     pub(crate) accurate: bool,
 
-    /// The share of a CPU that each process may spin [default: 5%]
+    /// With --accurate: the share of a CPU that each process may spin [default: 5%]
     #[arg(long, value_name = "SHARE", requires = "accurate", value_parser = share)]
     pub(crate) spin: Option<Share>,
 
-    /// How many microseconds of CPU time a microsecond of lateness is worth, from 0.01 to 10000 [default: 10]
+    /// With --accurate: how much CPU time a wait may spend to be 1 us less late, 0.01 to 10000 us [default: 10]
     #[arg(long, value_name = "W", requires = "accurate", value_parser = weight)]
     pub(crate) weight: Option<f64>,
 
-    /// Leave other timeouts than those of sleeps alone
+    /// With --accurate: change only these waits, and leave other timeouts as they are
     #[arg(long, value_name = "CALLS", requires = "accurate", value_enum)]
     pub(crate) only: Option<Only>,
 
-    /// No summary, and no wait is left alone to compare with
+    /// With --accurate: no summary, and no wait stays as it is to compare with
     #[arg(short, long, requires = "accurate")]
     pub(crate) quiet: bool,
 
-    /// The program, and what it takes
+    /// The program, and its arguments
     #[arg(
         value_name = "COMMAND",
         required = true,

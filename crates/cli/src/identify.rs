@@ -24,19 +24,20 @@ use crate::{Done, files, stop};
 
 /// The beginning of its help.
 pub(crate) const ABOUT: &str = "\
-Say which timer rule made the waits of a log: Windows and its clock interrupt, Linux with its slack, ticks or wheel, a tier of macOS, \
-a quota, a busy CPU, or none of these.
+Say which timer rule made the waits of a log. It can be the clock interrupt of Windows, the timer slack, ticks or timer \
+wheel of Linux, or a latency tier of macOS. It can also be a CPU quota, a busy CPU, or none of these.
 
-Reads a Run with waits one by one, or a log of another program (punctual import), best with what each wait asked for and got. \
-With a command after `--`, that is run, and what it prints is read as such a log. Without any, 180 waits of 1, 3 and 10 ms are \
-made here, in about a second.
+Reads a Run of measure, doctor, bench naps or import, or a log of another program (punctual import). The log needs a \
+line for each wait, best with the requested and the actual length. A command after `--` is run, and its output is read as \
+such a log. Without a log or command, 180 waits of 1, 3 and 10 ms are made here, in about a second. For this computer, \
+punctual doctor says more.
 
-Each rule is a model of the simulator that runs the same waits; what waking up cost is fitted. A rule is named only if it fits, \
-if no other fits about as well, and if a constant delay would not explain the same.";
+The simulator runs the same waits under each rule, and fits the time of a wake-up. A rule is named only if it fits, if no \
+other fits about as well, and if a constant delay would not explain the same.";
 
 /// And ends with.
 pub(crate) const AFTER: &str = "\
-Exit codes: 0 a rule is named, or none fits; 2 could not run; 3 it cannot be told, or ended by Ctrl-C
+Exit codes: 0 a rule is named, or none fits; 2 could not run; 3 it cannot be told, or ended by Ctrl-C.
 
 Examples:
   punctual identify waits.csv

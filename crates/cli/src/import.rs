@@ -19,23 +19,24 @@ pub(crate) const ABOUT: &str = "\
 Read logs of other programs, and say how late or how long the waits in them are.
 
 The format is recognised by what a file contains: cyclictest (histogram, summary, -v, JSON), MangoHud and PresentMon CSV, \
-strace -f -ttt -T, perf script of switches, HdrHistogram logs (jHiccup, wrk2), and CSV with columns such as asked_us,got_us. \
-report, compare and simulate --on recorded read such files too; with --json, import writes the Run that they make of it. \
-Import lists the facts that the file does not have, and leaves out percentiles beyond its histogram.";
+strace -f -ttt -T, perf script of context switches, HdrHistogram logs (jHiccup, wrk2), and CSV with columns such as \
+asked_us,got_us. report, compare and --on recorded,file=LOG read such files too; --json writes the Run that they use. The answer \
+warns of what the log does not say, such as its unit. Percentiles beyond its histogram are left out. punctual trace \
+--from reads strace too, and perf script of tracepoints, which says why waits are late.";
 
 /// And ends with.
 pub(crate) const AFTER: &str = "\
-Columns: asked and got, or late, or frame, with the unit behind: asked_us,got_us. docs/importing.md has what each format
-cannot tell.
+Columns: asked and got, or late, or frame, with the unit behind: asked_us,got_us. docs/importing.md of the repository \
+says what each format lacks.
 
-Exit codes: 0 done, 2 could not run
+Exit codes: 0 done, 2 could not run.
 
 Examples:
   punctual import cyclictest.txt
   punctual import trace.txt --json run.json
   punctual import waits.csv --columns asked_ms,got_ms
   punctual compare cyclictest.txt watch.json
-  punctual simulate pause-loop --on recorded,file=trace.txt";
+  punctual bench --on recorded,file=trace.txt,subject=poll";
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {

@@ -31,7 +31,7 @@ pub(crate) struct Effort {
     #[arg(short, long, global = true)]
     pub(crate) quick: bool,
 
-    /// How often everything gets its turn; six are the fewest for 95 % intervals [default: as announced]
+    /// How often each case runs; 95 % confidence intervals need six [default: announced at the start]
     #[arg(short, long, value_name = "N", global = true, allow_hyphen_values = true, value_parser = values::rounds)]
     pub(crate) rounds: Option<u32>,
 }
@@ -43,11 +43,11 @@ pub(crate) struct Place {
     #[arg(short, long, value_name = "K", global = true, allow_hyphen_values = true, value_parser = values::cpu)]
     pub(crate) cpu: Option<usize>,
 
-    /// Run on a simulated OS in virtual time instead of on this machine
+    /// Run on this simulated OS instead of here, as windows-11; `punctual simulate --list` has all
     #[arg(long, value_name = "MODEL", global = true, value_parser = values::model)]
     pub(crate) on: Option<Model>,
 
-    /// The seed of a simulation's chances; the same seed gives the same output [default: 1]
+    /// The seed of a simulation's random numbers; the same seed gives the same output [default: 1]
     #[arg(long, value_name = "N", global = true, allow_hyphen_values = true, value_parser = values::seed)]
     pub(crate) seed: Option<u64>,
 }
@@ -85,7 +85,7 @@ pub(crate) struct Output {
     #[arg(long, global = true, conflicts_with_all = ["tables", "markdown"])]
     pub(crate) full: bool,
 
-    /// Print these tables below the answer: words of their titles, as lateness,CPU
+    /// Also print the tables with one of these words in the title, as lateness,CPU; --full has all
     #[arg(long, value_name = "NAMES", global = true, value_parser = values::list::<String>)]
     tables: Option<List<String>>,
 
@@ -93,11 +93,11 @@ pub(crate) struct Output {
     #[arg(long, global = true)]
     pub(crate) markdown: bool,
 
-    /// Whether the best is in bold: on a terminal, unless NO_COLOR is set; or always, or never
+    /// When to print rows with the best value of a column in bold
     #[arg(long, value_name = "WHEN", global = true, value_enum, default_value_t)]
     color: Color,
 
-    /// Write the results to a file, as JSON (- is standard output)
+    /// Write the results as JSON to a file (- is standard output; the answer goes to standard error)
     #[arg(short, long, value_name = "FILE", global = true)]
     pub(crate) json: Option<PathBuf>,
 

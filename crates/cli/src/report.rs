@@ -19,14 +19,14 @@ use crate::{Done, say, stop};
 pub(crate) const ABOUT: &str = "\
 Write one HTML file with answers, figures and tables, to mail or to keep.
 
-Takes the files that `--json` of bench, measure, doctor, watch, simulate, emulate and zero writes, and logs of other programs (punctual import); several are also set side by side. \
-Without any, it measures a quick set of everything on this computer first, in about a minute, and adds Windows generations from \
-the simulator. The file needs nothing beside itself: it opens without a network, and can be read without scripts. The same Runs \
+Takes Runs, the files that `--json` of every command but compare writes, and logs of other programs (punctual import); several are \
+also set side by side. Without any, it first measures a quick set of everything on this computer, in about a minute, and \
+simulates four versions of Windows. The file opens without a network, and can be read without scripts. The same Runs \
 give the same bytes. Names of other processes and of folders are left out.";
 
 /// And ends with.
 pub(crate) const AFTER: &str = "\
-Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C: the file has what was measured until then
+Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (what was measured is kept).
 
 Examples:
   punctual report --open
@@ -35,11 +35,11 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Run files (- is standard input) [default: a quick set of everything is measured]
+    /// Runs or logs (- is standard input) [default: a quick set of everything is measured]
     #[arg(value_name = "RUN")]
     files: Vec<PathBuf>,
 
-    /// The file to write, in place of one that is there (- is standard output)
+    /// The file to write or to replace (- is standard output)
     #[arg(
         short,
         long,

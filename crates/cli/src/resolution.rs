@@ -173,23 +173,27 @@ fn query() -> Result<Resolution> {
 
 /// The start of its help.
 pub(crate) const ABOUT: &str = "\
-Show and ask for the timer interval: the time between two clock interrupts, on which waits end. Windows only.
+Show and request the timer interval: the time between two clock interrupts, on which waits end. Windows only.
 
-The shortest interval that any process asks for is in force, and since Windows 10 2004 only processes that ask themselves \
-get it. So what `hold` and `cycle` ask for changes the waits of older Windows, what timeGetTime shows, and the power that \
-the computer takes; not the waits of other programs on newer Windows.";
+The shortest timer interval that any process requests is in force. Since Windows 10 2004 only processes with a request of \
+their own get it, so `hold` and `cycle` do not change the waits of other programs there. They change waits on older Windows, \
+the steps of timeGetTime, and the power that the computer takes.";
 
 /// The end of its help.
 pub(crate) const AFTER: &str = "\
 A request ends with its process, however that ends.
 
-Exit codes: 0 done, 2 could not run, 3 ended by the user before its end, or some rows of `cycle` could not be seen.
+Exit codes: 0 done (without --for, Ctrl-C is the end of `hold`), 2 could not run, 3 ended by Ctrl-C before its end, or some \
+steps of `cycle` had no effect.
 
 Examples:
   punctual resolution show
   punctual resolution hold 1ms
   punctual resolution hold 0.5ms --for 10s
   punctual resolution cycle --from 1ms --to 4ms --each 10s";
+
+/// The end of the help of what is below it.
+const MORE: &str = "`punctual resolution --help` has the exit codes and examples.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ResolutionArgs {
@@ -199,23 +203,26 @@ pub(crate) struct ResolutionArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
-    /// Show the coarsest, the finest and the current interval, and what is done with the requests of this process (at once)
+    /// Show the coarsest, the finest and the current timer interval, and whether requests of this process count
+    #[command(after_help = MORE)]
     Show,
-    /// Ask for an interval, until Ctrl-C or for so long
+    /// Request a timer interval, until Ctrl-C or the end of --for
+    #[command(after_help = MORE)]
     Hold {
-        /// The interval: 1ms, 0.5ms
+        /// The timer interval: 1ms, 0.5ms
         #[arg(value_name = "LENGTH", allow_hyphen_values = true)]
         interval: Nanos,
 
         #[command(flatten)]
         how_long: HowLong,
     },
-    /// Ask for 1, 2, 3, ... 15 ms in turn (15 times --each: 60 s)
+    /// Request 1, 2, 3, ... 15 ms in turn (15 times --each: 60 s)
     ///
-    /// A measurement of the interval meanwhile shows each step. A step has no effect while another process asks for a
-    /// shorter interval: such steps are named before it begins.
+    /// A `punctual measure timers --rounds 60` meanwhile shows each step. A step has no effect while another process
+    /// requests a shorter timer interval: such steps are named before it begins.
+    #[command(after_help = MORE)]
     Cycle {
-        /// The first interval; each row asks for a millisecond more
+        /// The first timer interval; each step requests 1 ms more
         #[arg(
             long,
             value_name = "LENGTH",
@@ -224,7 +231,7 @@ pub(crate) enum Action {
         )]
         from: Nanos,
 
-        /// The last interval
+        /// The last timer interval
         #[arg(
             long,
             value_name = "LENGTH",

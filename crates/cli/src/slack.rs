@@ -219,26 +219,29 @@ fn refuse_elsewhere() -> Result<()> {
 pub(crate) const ABOUT: &str = "\
 Show and change timer slack: how much later than asked Linux may wake a thread. Linux only.
 
-Slack belongs to threads. A thread gives its own to every thread and process that it starts, 50 us unless it was changed \
-it. It counts for sleeps, poll, select and futexes; not for timerfd, and not for real-time threads.";
+Each thread has its own slack, 50 us unless it was changed, and gives it to every thread and process that it starts. Slack \
+counts for sleeps, poll, select and futexes; not for timerfd, and not for real-time threads.";
 
 /// The end of its help.
 pub(crate) const AFTER: &str = "\
 The threads of another process can be read and changed as root, or with CAP_SYS_NICE.
 
-Without --pid, `hold` and `cycle` change the main thread of punctual itself, which no other program notices: they are there \
-to be looked at. To start a program with a slack of its own, use `punctual exec --slack 1ns -- COMMAND`.
+Without --pid, `hold` and `cycle` change only the main thread of punctual itself, as a demonstration. To start a program with \
+a slack of its own, use `punctual exec --slack 1ns -- COMMAND`.
 
-However `hold` and `cycle` end, by themselves, by Ctrl-C or by SIGTERM, each thread gets back what it had; one that was \
-started meanwhile gets what the first thread of its process had. Only SIGKILL leaves what is in force.
+At the end of `hold` and `cycle`, also by Ctrl-C or SIGTERM, each thread gets its slack back. A thread that was started \
+meanwhile gets the slack that the first thread of its process had. Only SIGKILL leaves the changed slack in force.
 
-Exit codes: 0 done, 2 could not run, 3 ended by the user before its end.
+Exit codes: 0 done (without --for, Ctrl-C is the end of `hold`), 2 could not run, 3 ended by Ctrl-C before its end.
 
 Examples:
   punctual slack show --pid 4711
   punctual slack hold 1ns --pid 4711
   punctual slack hold 2ms --pid 4711 --for 10s
   punctual slack cycle --pid 4711 --each 10s";
+
+/// The end of the help of what is below it.
+const MORE: &str = "`punctual slack --help` has the exit codes and examples.";
 
 #[derive(Debug, Args)]
 pub(crate) struct SlackArgs {
@@ -248,12 +251,14 @@ pub(crate) struct SlackArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
-    /// Show the timer slack of every thread of a process (at once)
+    /// Show the timer slack of every thread of a process
+    #[command(after_help = MORE)]
     Show {
         #[command(flatten)]
         target: Target,
     },
-    /// Hold a timer slack for every thread of a process, until Ctrl-C or for so long; then bring back what was
+    /// Hold a timer slack for every thread of a process, until Ctrl-C or the end of --for; then restore it
+    #[command(after_help = MORE)]
     Hold {
         /// The slack: 1ns, 50us, 2ms
         #[arg(value_name = "LENGTH", allow_hyphen_values = true)]
@@ -265,9 +270,10 @@ pub(crate) enum Action {
         #[command(flatten)]
         how_long: HowLong,
     },
-    /// Hold 1 ns, 50 us, 500 us, 1, 2, 4 and 8 ms in turn (seven times --each: 28 s), then bring back what was
+    /// Hold 1 ns, 50 us, 500 us, 1, 2, 4 and 8 ms in turn (seven times --each: 28 s), then restore the slack
     ///
-    /// A measurement of that process meanwhile shows each step in the lateness of its sleeps.
+    /// If the process is a `punctual measure timers --rounds 30`, it shows each step in its sleeps.
+    #[command(after_help = MORE)]
     Cycle {
         #[command(flatten)]
         target: Target,
@@ -279,7 +285,7 @@ pub(crate) enum Action {
 
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Target {
-    /// The number of the process [default: punctual itself]
+    /// The number of the process [default: the main thread of punctual itself]
     #[arg(long, value_name = "P", allow_hyphen_values = true, value_parser = pid)]
     pub(crate) pid: Option<u32>,
 }

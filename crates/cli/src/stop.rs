@@ -256,7 +256,7 @@ pub(crate) struct HowLong {
 /// For how long each of several things is held in turn.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Each {
-    /// How long each is held
+    /// How long each step lasts
     #[arg(long, value_name = "LENGTH", default_value = "4s", allow_hyphen_values = true, value_parser = length)]
     pub(crate) each: Nanos,
 }

@@ -263,12 +263,13 @@ fn measure(
 pub(super) const ABOUT: &str = "\
 Is adaptive cheaper than the best of the others, whatever the program waits for, and whatever else runs?
 
-Every subject waits as its users do, through the library or its own API, in a fresh thread for each turn, and takes turns \
-with the others. Without --deciding: 1000 Hz, 60 Hz and mixed lengths, quiet and beside one busy thread per CPU, at w = 10, \
-in about 3 minutes; that aims at intervals within 15 %. With it: all regimes, conditions and weights, batches of 16 s \
-beside load so that a subject can fall into a trap, rounds until each ratio is known within 3 % or told from 1, at \
-most 30 of them. That takes days if nothing is decided before; it says how long before it begins, and --resume goes on \
-another day. It runs here only, with rates of its own.";
+Strategies and peers take turns, each turn in a fresh thread, and wait as their users do. A cell is one regime, \
+condition and weight. Its result is the cost of adaptive over that of the cheapest other: CPU time + weight x lateness.
+
+Without --deciding: 1000 Hz, 60 Hz and mixed lengths, quiet and beside one busy thread per CPU, at a weight of 10, in \
+about 3 minutes. Confidence intervals of 15 % to either side are the aim. With --deciding: all regimes, conditions and \
+weights, in at most 30 rounds. A cell ends if its ratio is known within 3 %, or differs from 1. That takes days; the \
+time is announced before it begins, and --resume goes on another day. Nothing of it is simulated.";
 
 /// The end of it.
 pub(super) const AFTER: &str = "\
@@ -277,10 +278,11 @@ Regimes: cold (a fresh waiter for every 40 waits of 5 ms), 1000Hz, 60Hz, 144Hz, 
 Conditions: quiet, load1 and load2 (busy threads per CPU), quota5 and quota50 (percent of a CPU, by a control group), nice19 \
 (beside one busy thread per CPU), crowd8, crowd32 and crowd128 (so many threads of the process that wait as the subject does).
 
-Trapped is a second of a loaded batch of 8 s or more in which a subject takes more than three times the share of a CPU \
-that it took before the load, or quiet if that is less, and is more than 0.5 ms late on the average.
+With --deciding, the results count the seconds in which a strategy is trapped. It then takes more than three times \
+its usual share of a CPU, and is more than 0.5 ms late on average. The usual share is that before the load, or that in \
+quiet if it is less.
 
-Exit codes: 0 done, 1 with --gate, a cell is lost: the whole interval of its ratio lies above 1.03 (quiet) or 1.05 (else), \
+Exit codes: 0 done, 1 with --gate, a cell is lost: the whole 95 % interval of its ratio lies above 1.03 (quiet) or 1.05 (else), \
 2 could not run, 3 ended by Ctrl-C (what was measured is kept).
 
 Examples:
@@ -290,7 +292,7 @@ Examples:
 
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RegimesArgs {
-    /// Measure until every cell is decided: hours or days
+    /// Measure all regimes, conditions and weights until every cell is decided: days
     #[arg(long)]
     deciding: bool,
 
@@ -302,8 +304,7 @@ pub(crate) struct RegimesArgs {
     #[arg(long, value_name = "LIST", value_parser = list::<Condition>)]
     condition: Option<List<Condition>>,
 
-    /// The cost of lateness relative to CPU time; each adaptive counts at its own [default: 10; with --deciding
-    /// 1,10,100]
+    /// Weights of lateness that adaptive and quantile are made for [default: 10; with --deciding 1,10,100]
     #[arg(long, value_name = "LIST", value_parser = list::<f64>)]
     weight: Option<List<f64>>,
 
@@ -311,7 +312,7 @@ pub(crate) struct RegimesArgs {
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
 
-    /// Exit with 1 where adaptive is dearer than the best of the others
+    /// Exit with 1 if adaptive is dearer than the best of the others in a cell
     #[arg(long)]
     gate: bool,
 }

@@ -104,35 +104,43 @@ fn is_beside_published(row: &Row) -> bool {
 
 /// The start of its help.
 pub(crate) const ABOUT: &str = "\
-Set Runs side by side: machines, versions or settings, with intervals.
+Set Runs side by side: computers, versions or settings, with confidence intervals.
 
-Takes the files that `--json` of bench, measure, watch, simulate and zero writes, and logs of other programs (punctual import): \
-one of cyclictest stands beside a watch. What has the same experiment, subject \
-and parameters stands in one row, with the ratio to the first file's. With --published, what others have measured of \
-the same stands beneath it; a single file is then compared with that alone.";
+Takes Runs, the files that `--json` of other commands writes, except emulate. Takes logs of other programs too (punctual \
+import): one of cyclictest stands beside a watch. Results with the same experiment, subject and parameters are one row, \
+with the ratio to the first file's. With --published, published measurements of the same stand beneath the row; a single \
+file is then compared with them alone.";
 
 /// The end of its help, generated from the tables.
 pub(crate) fn after() -> String {
     let metrics: Vec<_> = metrics().map(|metric| metric.name).collect();
     format!(
         "\
-Rules: [SELECTOR:]METRIC > VALUE, or >=. A rule says what fails: for GB zeroed, of which more is better, < or <=.
+Rules: [SELECTOR:]METRIC > VALUE, or >=. A rule says which values fail: of GB zeroed, those < or <= VALUE.
        [SELECTOR:]late > LENGTH at most MANY fails if more deadlines than that were later.
   SELECTOR  EXPERIMENT or EXPERIMENT/SUBJECT, with * for any text, and
             @PARAM=VALUE for those with that parameter:
-            sleep/usleep@asked=1ms, pace/adaptive-*@rate=60
+            sleep/usleep@asked=1ms, pace/adaptive-*@rate=60.
+            The file has the names; _ns and _hz can be left out
   METRIC    {}
+            late: lateness of waits; cpu: share of a CPU; cost_w10: CPU time
+            + 10 x lateness (1 ms at most); step, read_cost: of a clock;
+            hiccups: waits beyond the threshold of a watch;
+            length: of waits or frames in a log;
+            gb_per_cpu_s: GB zeroed per second of CPU time
   VALUE     a length (500us), per cent for cpu (5%), GB per second for GB
             zeroed (5GB/s), or a factor of the first file's number (1.2x)
   MANY      deadlines, also of `missed` and `hiccups`: 20, or 1%
-Of waits at a rate, `missed` are the deadlines that had passed before their wait began, and per cent are of all \
-deadlines. The lateness of a watch is of all deadlines, missed ones included. That of bench and of scenarios is of waits, \
-so judge `missed` beside it; `late > LENGTH at most MANY` counts the missed ones as later. In the name of a metric late_ \
-can be left out. With several files, all but the first are judged. A value is exceeded by the number itself. A factor is exceeded only \
-if the whole interval of the ratio lies beyond it; if a part of it does, or if the one or the other has fewer than six \
-rounds of it, the rule is inconclusive. What a file has not measured is not judged; a rule that finds nothing to judge is an error.
+`missed` are the deadlines that had passed before their wait began; per cent are of all deadlines. The lateness of a \
+watch is of all deadlines, missed ones included. That of bench and of scenarios is of waits, so judge `missed` beside it; \
+`late > LENGTH at most MANY` counts the missed ones as later. In the name of a metric late_ can be left out.
 
-Exit codes, the first that applies: 2 could not run, 1 a rule fails, 3 a rule is inconclusive, 0 done
+A single file is judged itself; of several, all but the first are. A rule with a VALUE judges the number. A rule with a \
+factor fails only if the whole confidence interval of the ratio lies beyond the factor. If only a part of the \
+interval does, or if a file has fewer than six rounds, the rule is inconclusive. Metrics that a file lacks are not judged; a rule that finds nothing to \
+judge is an error.
+
+Exit codes, the first that applies: 2 could not run, 1 a rule fails, 3 a rule is inconclusive, 0 done.
 
 Examples:
   punctual compare laptop.json server.json
@@ -152,17 +160,16 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// Run files; all ratios are to the first (- is standard input)
+    /// Runs or logs; all ratios are to the first (- is standard input)
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Exit with 1 if a number is beyond a value: `late_p99 > 500us`, `sleep/*: late_p50 > 1.2x`, `gb_per_cpu_s < 0.8x`;
-    /// can be given often
+    /// Exit with 1 if this rule fails, as `late_p99 > 500us` or `sleep/*: late_p50 > 1.2x`; can be repeated
     #[arg(long, value_name = "RULE")]
     pub(crate) fail_if: Vec<Rule>,
 
     /// Add what others have published of the same, of the OS of these files; with =all, of every OS
-    #[arg(long, value_name = "OS", num_args = 0..=1, require_equals = true, default_missing_value = "same")]
+    #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "same")]
     pub(crate) published: Option<WhichOs>,
 
     #[command(flatten)]

@@ -111,28 +111,33 @@ fn not_here<T>(command: &str, _args: &T) -> ExitCode {
 pub(crate) const ABOUT: &str = "\
 Start a program whose timed waits end when those of another system would. Linux.
 
-Sleeps and timeouts of the program, its threads and the programs that it starts end when the timer rule of MODEL ends them, \
-on the real clock. A wait that an event ends, ends then. The program is not changed, and its output, signals and exit code \
-pass through. On standard error comes at the end what its waits asked for and what they took.";
+Sleeps and timeouts end when the timer rule of MODEL ends them, on the real clock. That holds for all threads of the program, \
+and for the programs that it starts. A wait that an event ends, ends then. The program is not changed, and its output, \
+signals and exit code pass through. At the end standard error shows the lengths that its waits asked for and what they took.";
 
 /// The end of its help.
 pub(crate) const AFTER: &str = "\
-The rule is that of `punctual simulate`, with parameters as there: windows-11,slip=5. The program is taken for a port that \
-calls Sleep for sleeps, SleepConditionVariable for condition variables, and WaitForMultipleObjects for poll, select and \
-epoll. CPython 3.9 to 3.14, Node 18, 20, 22 and 24, OpenJDK 11, 17, 21 and 25, Rust 1.63 to 1.96, and Go 1.19 to 1.26 are known: their waits end as those of their ports to that system. Up to CPython \
-3.12 time.time and time.monotonic move in steps where they do on Windows. Other runtimes whose ports call something else are refused, unless \
-`--as` says otherwise.
+The rule is that of `punctual simulate`, with the same parameters. The program is taken for a port that calls Sleep for \
+sleeps, SleepConditionVariable for condition variables, and WaitForMultipleObjects for poll, select and epoll. CPython 3.9 to \
+3.14, Node 18, 20, 22 and 24, OpenJDK 11, 17, 21 and 25, Rust 1.63 to 1.96, and Go 1.19 to 1.26 are known: their waits end as \
+those of their ports to that system. Up to CPython 3.12 time.time and time.monotonic move in steps where they do on Windows. \
+Other runtimes whose ports call something else are refused, unless `--as` says otherwise.
 
 A program that is linked with glibc loads a library in the place of its waits. One that is linked statically or with musl, \
-and one of Go, is traced instead, with the programs that it starts (`--by ptrace`; x86-64). The return of a wait is then not \
-measured. The command waits for all processes of such a program, and set-uid programs have no rights of their own in it.
+and one of Go, is traced instead, with the programs that it starts (`--by ptrace`; x86-64). The return of a wait is then \
+not seen: the summary has `?` for the time that it took. The command waits for all processes of such a program, and set-uid \
+programs have no rights of their own in it.
 
-Not emulated: scheduling and other clocks, timers of different threads that expire at the same time, timers of file descriptors; with the \
-library also waits that call the kernel without libc, and children that execle starts with an environment of their own.
+Not emulated: scheduling and the other clocks of that system. Timers of several threads end one by one, also where that \
+system may end them together. Timers of file descriptors keep their lengths. With the library, so do waits that call the \
+kernel without libc, and waits of children that execle starts with an environment of their own.
+
+With `--repeat` the input is empty, and the first run of each side that fails shows its output. A run fails with an exit code \
+other than 0 or by a signal. `timeout 60 COMMAND` also fails runs that hang.
 
 Exit codes: 125 refused, 126 cannot run it, 127 there is no such program; else what the program returns. With `--repeat`: \
-0 no run failed, 1 runs failed under the model and none natively, 3 runs failed natively too or a signal ended it early. A run \
-fails with an exit code other than 0 or by a signal. `timeout 60 COMMAND` also fails runs that hang.
+0 no run failed, 1 runs failed under the model and none natively, 3 runs failed natively too, or Ctrl-C or SIGTERM ended it \
+early.
 
 Examples:
   punctual emulate windows-11 -- python3 -m pytest tests/
@@ -150,31 +155,32 @@ fn repetitions(text: &str) -> Result<u32, String> {
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct EmulateArgs {
-    /// The system, with parameters: windows-11, macos, linux,slack=1ms; see `simulate --list`
+    /// The system, with parameters: windows-11, macos, linux,slack=1ms; `punctual simulate --list` shows all
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
 
-    /// The timer interval that each process requests (Windows): 1ms, 500us
+    /// The timer interval that each process requests (Windows): 1ms, 500us [default: none]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) request: Option<Nanos>,
 
-    /// All processes are neither visible nor audible
+    /// All processes are hidden and silent: Windows 11 ignores their requests, macOS delays their timers
     #[arg(long)]
     pub(crate) hidden: bool,
 
-    /// The computer runs on its battery
+    /// The computer runs on its battery; in the models of today no wait depends on that
     #[arg(long)]
     pub(crate) battery: bool,
 
-    /// The priority of all threads, as far as timers depend on it: background, utility, normal, interactive, real-time
+    /// The priority of all threads (macOS, Linux): background, utility, normal, interactive, real-time
     #[arg(long, value_name = "P", value_parser = priority)]
     pub(crate) priority: Option<Priority>,
 
-    /// The seed of the phase of ticks and of what the rule leaves to chance [default: another each time]
+    /// The seed of the phase of clock interrupts and of random numbers [default: another each time]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = values::seed)]
     pub(crate) seed: Option<u64>,
 
-    /// Take programs of runtimes for something else: plain (a C program), python-3.9 to python-3.14, rust-1.63 to rust-1.96, go-1.19 to go-1.26; node-18, 20, 22, 24; java-11, 17, 21, 25
+    /// Treat programs of runtimes as plain (a C program), python-3.9 to python-3.14, rust-1.63 to rust-1.96, go-1.19 to
+    /// go-1.26; or node-18, node-20, node-22, node-24, java-11, java-17, java-21, java-25
     #[arg(long = "as", value_name = "WHAT")]
     pub(crate) taken_for: Option<TakenFor>,
 
@@ -183,16 +189,15 @@ pub(crate) struct EmulateArgs {
     #[arg(long, value_name = "HOW", hide_possible_values = true)]
     pub(crate) by: Option<By>,
 
-    /// Replace the clocks of a runtime that move in steps on that system (the default)
+    /// Let clocks of CPython move in steps where they do on that system (the default)
     #[arg(long, overrides_with = "no_clocks")]
     pub(crate) clocks: bool,
 
-    /// Leave the clocks of runtimes as they are
+    /// Leave the clocks of CPython as they are
     #[arg(long, overrides_with = "clocks")]
     pub(crate) no_clocks: bool,
 
-    /// Run the program N times under the model and N times natively, in turns, and compare how often it fails. Its input is
-    /// empty, and its output is shown of the first run that fails, on each side
+    /// Run the program N times under the model and N times without it, in turns, and compare how often it fails
     #[arg(long, value_name = "N", conflicts_with = "log", value_parser = repetitions)]
     pub(crate) repeat: Option<u32>,
 
@@ -208,11 +213,11 @@ pub(crate) struct EmulateArgs {
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// Show in the summary which calls of its runtime the program is taken to make there
+    /// Show in the summary by which calls the runtime of the program waits on that system
     #[arg(short, long)]
     pub(crate) verbose: bool,
 
-    /// The program, and what it takes
+    /// The program, and its arguments
     #[arg(
         value_name = "COMMAND",
         required = true,

@@ -93,19 +93,23 @@ pub(crate) fn about() -> String {
         "\
 Measure what the clocks, timers and scheduler of this OS really do.
 
-Without a name: {others} and {last}, in about 50 s. With names: these, each as long as it \
-says below. With --quick: less of each, the default set in under 10 s; percentiles that so few samples do not back stay \
-blank. It says how long it takes before it begins. The same experiments run on a simulated OS, in virtual time, with --on MODEL."
+Without a name: {others} and {last}, in about 50 s; timers, sleep and gap then take less time than by \
+name. With names: these, each as long as the list below says. With --quick: less of each, the default set in under 10 s; \
+percentiles that need more samples stay blank. The time is announced at the start. With --on MODEL the same experiments run \
+on a simulated OS, in virtual time."
     )
 }
 
 /// The end of its help.
 pub(crate) const AFTER: &str = "\
-`measure timers` by itself says on standard error what each round was like when it is over, beside a `slack cycle` or \
-`resolution cycle`; the report has it again.
+`measure timers` alone prints each round on standard error when it ends, to follow a `slack cycle` or `resolution cycle`; \
+the report repeats the rounds.
 
-What a system does not have is left out of a set, with one line that says so, and refused where it was asked for by name. \
-A priority that this user may not raise is left out of load, with such a line.
+`measure sleep` measures all wait calls, up to 100 ms. `bench naps` measures the calls that strategies use, up to 16.7 ms; \
+its Run can be replayed as a model.
+
+An experiment that this system does not have is left out with a message, or refused if it was named. `load` leaves out a \
+priority that this user may not set, with a message.
 
 Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (what was measured is kept).
 
@@ -124,7 +128,9 @@ pub(crate) struct MeasureArgs {
     #[arg(value_name = "NAME", value_parser = names())]
     pub(crate) names: Vec<String>,
 
-    /// Run this scenario, one that comes with punctual or a file; what is expected of models is not looked at. Can be repeated
+    /// Run this scenario, a name or a file, after the experiments that are named, if any. Can be repeated
+    ///
+    /// `punctual simulate --list` shows the names. The results that a scenario expects are of models: they are not checked.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) scenario: Vec<String>,
 

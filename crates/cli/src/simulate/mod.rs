@@ -167,10 +167,10 @@ fn robustness(args: &SimulateArgs) -> Result<Done> {
 pub(crate) const ABOUT: &str = "\
 Run a scenario on simulated computers, in virtual time.
 
-A scenario is a TOML file: phases, processes with what they do, and what its sources say comes out of it. It says itself \
-on which models it runs. Each runs on its own; the report puts them side by side: how often each thread wakes, how long \
-its sleeps are, what it reads of the OS, what the computer does meanwhile, and whether all that is as expected. The same \
-scenario, model and seed give the same bytes everywhere.";
+A scenario is a TOML file: phases, processes with their actions, the models to run on, and the results that its sources \
+state. The report puts the models side by side. It says how often each thread wakes, how long its sleeps are, and what it \
+reads of the OS. It also says what the computer does meanwhile, and whether all that is as stated. The same scenario, \
+model and seed give the same bytes everywhere.";
 
 /// The end of its help.
 pub(crate) fn after() -> String {
@@ -179,17 +179,17 @@ pub(crate) fn after() -> String {
     let scenarios: Vec<_> = shipped::ALL.iter().map(|shipped| shipped.name).collect();
     format!(
         "\
-Scenarios: {}, and robustness, which is `bench robustness`. A name of one of these means that; else it is the path of a \
-file.
+Scenarios, with titles in --list: {}, and robustness, which is `bench robustness`. Any other name is the path of a file.
 
-Articles: `simulate article NAME` goes through one of the four articles that punctual began with, claim by claim: \
-timers, zeroing, sleep or scheduling.
+Articles: `simulate article NAME` goes through the claims of one of four articles: timers (the timer-rule article, \
+Bruce Dawson, 2020), zeroing (the page-zeroing article, Bruce Dawson, 2022), sleep (the accurate-sleep article, 2022), \
+scheduling (the thread-scheduling article, 2024).
 
 Limits: a simulation is given up after {steps} steps or {samples} sleeps and readings. A file has at most 256 KiB, \
 starts at most {threads} threads and lasts at most a week of virtual time.
 
-Exit codes: 0 done and as expected, 1 something is not as expected, 2 could not run. On another model than its own a \
-scenario is compared with what its sources state, and nothing fails.
+Exit codes: 0 done and as stated, 1 a result is not as stated, 2 could not run. On a model that the scenario does not \
+name, differences are shown, and the exit code is 0.
 
 Examples:
   punctual simulate article timers
@@ -210,7 +210,7 @@ pub(crate) struct SimulateArgs {
     #[arg(value_name = "NAME|FILE", required_unless_present_any = ["list", "validate"])]
     pub(crate) scenario: Option<String>,
 
-    /// After `article`: which one
+    /// The article, after `article`
     #[arg(value_name = "ARTICLE", value_parser = article::names())]
     pub(crate) article: Option<String>,
 
@@ -218,11 +218,11 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "MODEL", value_parser = model)]
     pub(crate) on: Vec<Model>,
 
-    /// The seed of the simulation's chances [default: 1]
+    /// The seed of the simulation's random numbers [default: 1]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = seed)]
     pub(crate) seed: Option<u64>,
 
-    /// Let it last so long, all phases stretched or shortened alike: 500ms, 60s
+    /// Stretch or shorten the scenario to this length, all phases in proportion: 500ms, 60s
     #[arg(long = "for", value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) length: Option<Nanos>,
 
@@ -230,16 +230,18 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
 
-    /// Say why a wake came when it did, and nothing else: the Nth wake of a thread, or its first from a time on
+    /// Only explain one wake of a thread: its 100th, measure:100, or the first from a time on, measure@1.5s
+    ///
+    /// The report without --explain has the names of the threads.
     #[arg(long, value_name = "THREAD:N|THREAD@TIME", conflicts_with_all = ["json", "plots", "trace"])]
     pub(crate) explain: Option<Question>,
 
-    /// List the scenarios, and the models with their parameters
+    /// List the scenarios with their titles, and the models with their parameters
     #[arg(long, exclusive = true)]
     pub(crate) list: bool,
 
-    /// Compare the models with what is published of their systems: all facts, or those of these names (V02,V10)
-    #[arg(long, value_name = "ROWS", num_args = 0.., value_delimiter = ',', exclusive = true)]
+    /// Compare the models with published facts of their systems: all, or those of these names (V02,V10)
+    #[arg(long, value_name = "NAMES", num_args = 0.., value_delimiter = ',', exclusive = true)]
     pub(crate) validate: Option<Vec<String>>,
 
     #[command(flatten)]

@@ -140,18 +140,28 @@ fn deliver(folder: &Folder, kept: &Kept<'_>) -> Result<()> {
 pub(crate) const ABOUT: &str = "\
 Run a plan of simulations: strategies or scenarios over lists and ranges of parameters, each with several seeds.
 
-A plan is a TOML file (docs/sweeping.md). Of each cell of it the first strategy is compared with the cheapest of the others, or \
-a figure of a scenario is shown, and no more seeds are run where its interval is narrow enough. The rows go to a folder, as \
-lines of JSON by model, with a table of cells, a summary and heat maps. The same plan gives the same bytes everywhere, however many CPUs, \
-shards, computers and interruptions it took.";
+A plan is a TOML file; docs/sweeping.md of the repository has all its keys. A cell is one combination of the values in it. In \
+each cell the first strategy is compared with the cheapest of the others, or a number of a scenario is shown. A cell gets no \
+more seeds once its confidence interval is narrow enough. The rows go to a folder, as lines of JSON by model, with a table \
+of cells, a summary and heat maps. The same plan gives the same bytes everywhere, however many CPUs, shards, computers and \
+interruptions it took.";
 
 /// The end of its help.
 pub(crate) const AFTER: &str = "\
+An example of a plan:
+  title = \"what a sleep costs on Linux\"
+  on = [\"linux-6.18\"]
+  strategies = [\"adaptive:weight={weight}\", \"fixed-margin\", \"system\"]
+  waits = [\"60Hz\", \"1000Hz\"]
+  weight = [1, 10, 100]
+  seeds = { least = 6, most = 12 }
+  within = \"5%\"
+
 In the folder are model=NAME/rows.ndjson, cells.csv, summary.txt and map-*.svg; parts/ holds what is not whole yet. Ctrl-C, or a \
 kill, keeps what is done: --resume runs the rest. To use several computers, run each shard with the same folder, or put \
-their parts/ into one, and end with --resume without a shard. sweeps/ray runs shards on a Ray cluster.
+their parts/ into one, and end with --resume without a shard. sweeps/ray of the repository runs shards on a Ray cluster.
 
-Exit codes: 0 done, 2 could not run, 3 ended by the user before its end.
+Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (what was simulated is kept).
 
 Examples:
   punctual sweep plan.toml
@@ -165,11 +175,11 @@ pub(crate) struct SweepArgs {
     #[arg(value_name = "PLAN")]
     pub(crate) plan: PathBuf,
 
-    /// The folder for what comes of it [default: the plan's name, with .sweep for .toml]
+    /// The folder for the results [default: the plan's path, .sweep for .toml; -.sweep for -]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Run this part of so many alike, into FOLDER/parts: 3/8 is the third of eight
+    /// Run only part K of N, into FOLDER/parts: 3/8 is the third of eight
     #[arg(long, value_name = "K/N")]
     pub(crate) shard: Option<Shard>,
 
@@ -177,7 +187,7 @@ pub(crate) struct SweepArgs {
     #[arg(long)]
     pub(crate) resume: bool,
 
-    /// Run on so many CPUs at a time [default: all]
+    /// Run on N CPUs at a time [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 }

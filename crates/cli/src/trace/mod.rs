@@ -209,14 +209,18 @@ fn run_of(engine: &Engine, facts: TraceFacts) -> Run {
 
 /// The beginning of its help.
 pub(crate) const ABOUT: &str = "\
-Say how late the timed waits of other programs end, and why. 64-bit Linux; with root it sees all, without root it sees less.
+Say how late the timed waits of other programs end, and why. Tracing needs 64-bit Linux; --from works on any system.
 
-The kernel tells each wait: what was asked for and with which slack, when its timer expired, when the thread was woken, \
-when it got a CPU, and when the call returned. The parts of a lateness sum to it; a part that the events do not show is \
-unknown. Waits that an event ended are counted apart. Nothing is left on in the kernel afterwards, even after kill -9.
+The kernel reports the requested length and the slack of each wait. It also reports when the timer expired, the thread woke \
+up and got a CPU, and the call returned. The parts of a lateness sum to it; a part that the events do not show is unknown. \
+Waits that an event ended are counted apart. Nothing is left on in the kernel afterwards, even after kill -9.
 
-Without the permission to trace, COMMAND loads a library that logs its waits. It knows the wait for a CPU and the slack of the thread. It \
-does not see timers, wake-ups, or which thread had the CPU: these parts are unknown.";
+The events of the kernel need root, or CAP_PERFMON and a readable tracefs. Under sudo COMMAND runs as root too. This gives \
+all users of punctual the permission:
+  sudo setcap cap_perfmon,cap_dac_read_search=ep \"$(command -v punctual)\"
+
+Without the permission, COMMAND loads a library that logs its waits. It knows the wait for a CPU and the slack of the thread. \
+It does not see timers, wake-ups, or which thread had the CPU: these parts are unknown.";
 
 /// And ends with.
 pub(crate) const AFTER: &str = "\
@@ -236,15 +240,19 @@ COMMAND runs until it ends, or until --for is over: then it gets SIGTERM, and SI
 answer comes on standard error. --pid and --all end with Ctrl-C, or --for.
 
 --try runs COMMAND six times, each time to its end or for --for, with an empty input. slack=LENGTH starts it with that timer \
-slack; lateness is by thread, call and length, as the kernel shows it. With accurate and emulate=MODEL the program loads a library \
-that changes its waits. Then lateness is by class of waits, as the library measures it in all six runs: from the call of the \
-program to its return. Programs that cannot load it are refused, as by exec --accurate. The exit code is the first of the six that is not 0.
+slack, and needs the permission above. Lateness is then by thread, call and length, as the kernel shows it. With accurate and \
+emulate=MODEL the program loads a library, which changes its waits and needs no permission. The library measures the waits of \
+all six runs, from call to return: sleeps, waits for events, and waits for other threads. Without the permission accurate has \
+no prediction. Programs that cannot load the library are refused, as by exec --accurate. The exit code is the first of the six \
+that is not 0.
 
---scenario writes each thread as work and waits, and runs that on a simulated Linux with the facts of this computer, the slack \
-of most waits, and their usual wake-up. Other threads of the computer are not in it.
+--scenario writes each thread as work and waits, to a file that `simulate`, and --scenario of `measure` and `doctor`, read. It \
+runs the file on a simulated Linux with the facts of this computer, the slack of most waits, and their usual wake-up. Other \
+threads of the computer are not in it.
 
-Exit codes: with COMMAND its own, 128 and the number of the signal that ended it, 0 after --for, 125 it was not started or --try has nothing to compare, 2 it ended with 0 and a result could not be written, \
-126 cannot run it, 127 there is no such program. Else 0 done, 2 could not run.
+Exit codes: what COMMAND returns, 128 + N if signal N ended it, 0 if --for ended it; 2 COMMAND returned 0, and a result could \
+not be written; 125 refused, or --try has nothing to compare; 126 cannot run it, 127 there is no such program. Without \
+COMMAND: 0 done, 2 could not run.
 
 Examples:
   sudo punctual trace -- ./render
@@ -266,7 +274,7 @@ pub(crate) struct TraceArgs {
     length: Option<Nanos>,
 
     /// Trace the threads of a running process
-    #[arg(long, value_name = "N", conflicts_with_all = ["all", "from", "command"])]
+    #[arg(long, value_name = "P", conflicts_with_all = ["all", "from", "command"])]
     pid: Option<u32>,
 
     /// Trace all threads of this computer
@@ -283,7 +291,7 @@ pub(crate) struct TraceArgs {
     )]
     by: Option<By>,
 
-    /// Read events of another time, on any system: those that --events wrote, output of strace -f -ttt -T, perf script of tracepoints
+    /// Read recorded events: a file of --events, of strace -f -ttt -T, or of perf script (tracepoints)
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
     from: Option<PathBuf>,
 
@@ -300,18 +308,18 @@ pub(crate) struct TraceArgs {
     #[arg(long = "try", value_name = "CHANGE", requires = "command", conflicts_with_all = ["pid", "all", "from", "by", "events", "trace", "scenario"])]
     attempt: Option<Attempt>,
 
-    /// Write the waits to a file as a scenario, and compare a simulated Linux with them
+    /// Write the waits to a file as a scenario, and compare them with a simulated Linux
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
 
-    /// Say what the program would see on a simulated system too: windows-11, macos
+    /// With --scenario: simulate this system too, such as windows-11 or macos; can be repeated
     #[arg(long, value_name = "MODEL", requires = "scenario", value_parser = model)]
     on: Vec<Model>,
 
     #[command(flatten)]
     output: Output,
 
-    /// The program to start, and what it takes
+    /// The program to start, and its arguments
     #[arg(
         value_name = "COMMAND",
         required_unless_present_any = ["pid", "all", "from"],

@@ -356,37 +356,40 @@ fn time_of_day(wall_clock: &WallClock, after: Nanos) -> String {
 
 /// The start of its help.
 pub(crate) const ABOUT: &str = "\
-Watch how late this machine's timers are, live: percentiles every second, and every hiccup with what the OS \
+Watch how late this computer's timers are, live: percentiles every second, and every hiccup with what the OS \
 counted around it.
 
-One thread waits for absolute deadlines, 1 ms apart unless you say otherwise, with one OS call on one CPU. Every number \
-is of all deadlines. A deadline that passes before its wait begins is missed; it is as late as it was when the thread was \
-ready to wait again and gave it up. A hiccup is a wait that ended later than --threshold: one stall is one hiccup, and \
-the deadlines that fell due during it are missed. A cause is named only where its counter covers at least half of the lateness; otherwise it is unknown. Takes until Ctrl-C, or as \
-long as --for says; the summary and the Run come at the end, also after Ctrl-C or SIGTERM.";
+One thread on one CPU waits for absolute deadlines, 1 ms apart by default, with one OS call. A hiccup is a wait that ended \
+later than --threshold. A deadline that passes before its wait begins is missed: one stall is one hiccup, and the deadlines \
+during the stall are missed. The lateness of a missed deadline is the time until the thread was ready to wait again. \
+Percentiles are of all deadlines, missed ones included. A cause is named only if its counter covers at least half of the \
+lateness; else it is unknown. The watch lasts until Ctrl-C or the end of --for; then come the summary and the Run, also \
+after SIGTERM.";
 
 /// The end of its help.
 pub(crate) const AFTER: &str = "\
 Counters, where the OS has them: the time the thread waited for a CPU (schedstat), how often it was preempted and \
 its page faults (getrusage), read after each wait (about 1 us). Ten times a second another thread on another CPU \
-reads the time the hypervisor took its CPU (/proc/stat, in steps of 10 ms, so it is the cause of nothing shorter than \
-5 ms), for how long the quota of a cgroup stopped it (cpu.stat), and who else ran on its CPU (schedstat of every \
-thread; less often where there are many). A wait in which punctual itself was stopped, as by Ctrl-Z, is told as \
-own_stop; it, and the deadlines that were missed by that, are in no other number.
+reads how long the hypervisor took its CPU (/proc/stat), how long the quota of a cgroup stopped it (cpu.stat), and which \
+processes ran on its CPU (schedstat of every thread; less often if there are many). /proc/stat counts in steps of 10 ms, so \
+it explains only hiccups of 5 ms or more. A wait in which punctual itself was stopped, as by Ctrl-Z, has the cause own_stop. \
+This wait, and the deadlines that were missed by it, are in no other number.
 
-Live, each second is a line as wide as the terminal. The first ten hiccups are told one by one; of the others there is a \
-sum every ten seconds, with the worst. The Run has all of them.
+Each second prints a line. The first ten hiccups are printed one by one; of the others there is a sum every ten seconds, with \
+the worst. The Run has the first 10,000 one by one, and the number of all.
 
-When what reads the lines has gone, as after `| head -3`, the watch ends: at once, unless --listen serves others, or \
---for says how long and --json, --fail-over or --fail-if is about all of it.
+When the reader of the lines has gone, as after `| head -3`, the watch ends. It goes on with --listen, and with --for if \
+--json, --plots, --fail-over or --fail-if needs the rest.
 
 --fail-if takes the rules of `punctual compare` on lateness, missed deadlines, hiccups and CPU time: `p99.9 > 5ms`, \
 `missed > 0`, `hiccups > 0.1 %` (of the deadlines), or `late > 1ms at most 1 %`, which fails if more than 1 % of the \
-deadlines were later than 1 ms. A percentile that too few deadlines back is inconclusive.
+deadlines were later than 1 ms. A rule on a percentile is inconclusive if there are too few deadlines for it.
 
 --listen serves /metrics to Prometheus: the histogram punctual_lateness_seconds, the counters \
-punctual_hiccups_total{cause}, punctual_missed_deadlines_total, punctual_own_stops_total and punctual_lost_waits_total, \
-and punctual_watch_info. The histogram is of all deadlines, missed ones included.
+punctual_hiccups_total{cause}, punctual_missed_deadlines_total, punctual_own_stops_total (waits in which punctual itself was \
+stopped) and punctual_lost_waits_total (deadlines that were not collected in time, and are in no other metric), and \
+punctual_watch_info. \
+The histogram is of all deadlines, missed ones included.
 
 Exit codes: 0 done (without --for, Ctrl-C is the end), 1 a deadline was later than --fail-over or a rule of --fail-if \
 fails, 2 could not run, 3 a rule is inconclusive, or ended by Ctrl-C before the end of --for (what was seen is kept).
@@ -406,11 +409,13 @@ pub(crate) struct WatchArgs {
     #[arg(long = "for", value_name = "LENGTH", allow_hyphen_values = true, value_parser = length)]
     pub(crate) length: Option<Nanos>,
 
-    /// How far deadlines are apart, 50us to 60s
+    /// The time between two deadlines, 50us to 60s
     #[arg(long, value_name = "LENGTH", default_value = "1ms", allow_hyphen_values = true, value_parser = period)]
     pub(crate) period: Rate,
 
-    /// The OS call to wait with: sleep, timer, or one by its name
+    /// The OS call: sleep (the ordinary one), timer (the most exact one), or its name, as timerfd
+    ///
+    /// `punctual measure sleep` shows the names of all.
     #[arg(long, value_name = "CALL", default_value = "sleep")]
     pub(crate) method: Method,
 
@@ -418,7 +423,7 @@ pub(crate) struct WatchArgs {
     #[arg(short, long, value_name = "K", allow_hyphen_values = true, value_parser = cpu)]
     pub(crate) cpu: Option<usize>,
 
-    /// Later than this is a hiccup [default: 500us, and what the timer rule in force adds by itself if that is more]
+    /// A later wait is a hiccup [default: 500us, plus what the timer rule adds if that is 500us or more]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = length)]
     pub(crate) threshold: Option<Nanos>,
 
@@ -426,12 +431,14 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = length)]
     pub(crate) fail_over: Option<Nanos>,
 
-    /// Exit with 1 if a number of all deadlines is beyond a value: `p99 > 1ms`, `missed > 0`, `late > 1ms at most 1 %`; can
-    /// be given often
+    /// Exit with 1 if a number of all deadlines is beyond a value: `p99 > 1ms`, `missed > 0`, `late > 1ms at most 1 %`. Can
+    /// be repeated
     #[arg(long, value_name = "RULE", value_parser = rule)]
     pub(crate) fail_if: Vec<Rule>,
 
-    /// Serve metrics to Prometheus: PORT or :PORT to this machine only (127.0.0.1), ADDRESS:PORT elsewhere, 0.0.0.0:PORT to every machine
+    /// Serve metrics to Prometheus: PORT for this computer only, ADDRESS:PORT on that address
+    ///
+    /// :PORT is the same as PORT. 0.0.0.0:PORT serves every computer that reaches this one.
     #[arg(long, value_name = "ADDRESS", allow_hyphen_values = true, value_parser = address)]
     pub(crate) listen: Option<SocketAddr>,
 

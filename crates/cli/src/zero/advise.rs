@@ -22,10 +22,10 @@ use crate::zero::{answer, in_turns};
 use crate::{Done, say, stop};
 
 pub(crate) const ABOUT: &str = "\
-Say which threads, batch and lock to zero memory with on this computer, or by its model on another one.
+Advise threads, batch and lock to zero memory with: by runs on this computer, or by the model of another one.
 
-Here all pools that are considered run once. Those within a tenth of the best for a goal then run in rounds, and for each \
-goal the best is advised. Of pools that do not differ significantly it is the one with the fewest threads, then the simpler \
+Here all pools that are considered run once. The pools within a tenth of the best for a goal then run in rounds, and for \
+each goal the best is advised. Of pools that do not differ significantly it is the one with the fewest threads, then the simpler \
 lock, then the smaller batch. With --on the model of the computer predicts the pools instead, and nothing is measured.";
 
 pub(crate) fn after() -> String {
@@ -40,17 +40,15 @@ Goals:
             that zeroes in the background
   wall      the most GB per second that passes: the goal of a program that waits
             for the memory
-  balanced  the least product of CPU-seconds and seconds per GB^2: the geometric
-            middle of both. A pool twice as fast for twice the CPU time is as
-            good; one thread more is taken as long as it brings more than it
-            costs.";
+  balanced  the least product of CPU time and elapsed time: a pool that is twice
+            as fast for twice the CPU time is as good";
 
 const AFTER: &str = "\
-Threads that are considered: each number up to 8, then 16, 32 and so on, and as many as there are CPUs; with --on also as \
-many as the memory keeps up with.
+Threads that are considered: each number up to 8, then 16, 32 and so on, and as many as there are CPUs; with --on also the \
+most that the bandwidth of the memory is enough for, and one more.
 
-Batches that are considered: 1, 8, 64, 512, n, 2n, guided, growing. Half of what is left is not: it looks good per second of \
-CPU time only because most workers have nothing to do.
+Batches that are considered: 1, 8, 64, 512, n, 2n, guided, growing (see `punctual zero run --help`). `half` is not: it looks \
+good per second of CPU time only because most workers have nothing to do.
 
 Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (measured or simulated pools are kept).
 
@@ -71,7 +69,7 @@ pub(crate) struct AdviseArgs {
     #[arg(long, value_name = "COMPUTER", conflicts_with_all = ["memory", "memory_limit", "kernel", "quick", "rounds", "plots"])]
     pub(crate) on: Option<String>,
 
-    /// How much memory: half of the second cache in all (hot), or four times the last caches (cold)
+    /// Memory in all: hot (half of a level-2 cache), or cold (four times the last-level caches)
     #[arg(
         long,
         value_name = "NAME",

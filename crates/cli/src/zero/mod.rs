@@ -24,11 +24,22 @@ use simulate::SimulateArgs;
 pub(crate) const ABOUT: &str = "\
 Measure what zeroing pages costs, and why many workers can make it dearer.
 
-An operating system hands out memory full of zeros. Who writes them, how many at a time and under which lock decides what \
-it costs: on a computer with 96 CPUs, Windows 10 was seen to zero 0.04 GB per second of CPU time, where one thread alone \
-does 6. The number to look at is everywhere the GB (1e9 bytes) zeroed per second of CPU time, with where that time went.";
+An operating system hands out memory full of zeros. The cost depends on how many threads write them, how many pages each \
+takes at a time, and under which lock. On a computer with 96 CPUs, Windows 10 was seen to zero 0.04 GB per second of CPU \
+time, where one thread alone does 6.
+
+`probe` is for programs that use much fresh memory. `run`, `simulate` and `advise` are for authors of kernels and memory \
+pools: they show the GB (1e9 bytes) zeroed per second of CPU time.";
+
+const AFTER: &str = "\
+Examples:
+  punctual zero probe --quick
+  punctual zero run --quick --full
+  punctual zero simulate article
+  punctual zero advise --on cascade-lake-96";
 
 #[derive(Debug, Args)]
+#[command(after_long_help = AFTER)]
 pub(crate) struct ZeroArgs {
     #[command(subcommand)]
     pub(crate) action: Action,
@@ -48,7 +59,7 @@ pub(crate) enum Action {
     #[command(long_about = simulate::ABOUT, after_long_help = simulate::AFTER)]
     Simulate(Box<SimulateArgs>),
 
-    /// Say which threads, batch and lock to use here, and check it by a run
+    /// Advise threads, batch and lock: by runs here, or by the model of another computer
     #[command(long_about = advise::ABOUT, after_long_help = advise::after())]
     Advise(Box<AdviseArgs>),
 }

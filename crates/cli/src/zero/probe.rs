@@ -16,14 +16,14 @@ use crate::{Done, host, say, stop};
 pub(crate) const ABOUT: &str = "\
 Measure what this OS takes for fresh memory: fault, zeroing and unmap, by page and MB, and who pays.
 
-A program that allocates memory pays again when it touches it first, and when it gives it back; and a process pays for the \
-zeros. None of that shows in the time of the allocation itself. All four parts take about 60 s; it says how long before it \
-begins, after it has touched as much memory as it will use once, and it never uses more than half of what is free unless \
-told. With --quick: less of everything, in under 10 s; the intervals are wider then.";
+A program pays for memory when it allocates it, again when it first touches it, and when it gives it back. The time of the \
+allocation shows neither the last two nor which process is charged for zeroing. All four parts take about 60 s; with --quick \
+under 10 s, with less of everything and wider confidence intervals. The probe first touches its memory, then says how long \
+the rest takes. It uses at most half of the free memory, or --memory-limit.";
 
 pub(crate) const AFTER: &str = "\
-MiB are 2^20 bytes and GB are 1e9. What a system does not have is left out, with one line that says so. Costs are CPU time \
-where it is counted; the system divides it into the program's own and its own by ticks, so that these parts mean less.
+MiB are 2^20 bytes and GB are 1e9. Parts that a system does not have are left out, with a line for each reason. Costs are CPU \
+time where it is counted. The system divides it into user and kernel time by ticks, so these two are less exact.
 
 Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (what was measured is kept).
 

@@ -20,14 +20,13 @@ use crate::{Done, say, stop};
 pub(crate) const ABOUT: &str = "\
 Run a pool of workers that zero memory, by threads, lock and batch.
 
-Workers take pages from a backlog, under a lock or with an atomic counter, and fill them with zeros, as those of an \
-operating system do. Every page holds something else before each pass. The settings take turns in rounds, each worker is \
-kept on a CPU of its own, and what counts is the GB zeroed per second of CPU time, with where that time went: zeroing, \
-holding the lock, waiting for it, and the rest.
+Workers take pages from a backlog, under a lock or with an atomic counter, and fill them with zeros. Every page holds \
+something else before each pass. The settings take turns in rounds, and each worker is kept on a CPU of its own. The results \
+are the GB zeroed per second of CPU time, and the parts of that time: zeroing, holding the lock, waiting for it, other.
 
-Without options: every lock, batches of 1, 2n, 64 and guided, threads 1, 2, 4 and so on up to the number of CPUs and twice \
-that, on memory that fits into a cache and memory that does not; with two CPUs one to three minutes, by the size of the caches. It says how long before \
-it begins.";
+Without options: every lock; batches of 1, 2n, 64 and guided; 1, 2, 4 and so on threads, up to the number of CPUs and twice \
+that; hot and cold memory. With two CPUs that takes one to three minutes, by the size of the caches. The command says how \
+long before it begins.";
 
 pub(crate) fn after() -> String {
     let lock = |lock: LockKind| format!("  {:<9}{}\n", lock.name(), lock.facts().about);
@@ -35,12 +34,20 @@ pub(crate) fn after() -> String {
 }
 
 const AFTER: &str = "\
-Batches, in pages: a number, n (as many as threads), 2n, half (of what is left), guided (an even share of half of what is \
-left, 64 at least), guided:share=1+floor=1, factoring, trapezoid, growing (each takes one more than the last), steal-half \
-(a backlog for each thread; who has none left takes half of another's).
+Batches, of n threads where R pages are left:
+  a number    so many pages
+  n, 2n       n or 2n pages
+  half        R / 2
+  guided      R / 2n, and 64 at least
+  guided:share=S+floor=F
+              R / Sn, and F at least
+  factoring   n equal takes together take half of R, then half of the rest
+  trapezoid   R / 2n at first, then less in equal steps, down to 1
+  growing     one more than the last take, and R / n at most
+  steal-half  1 of the thread's own backlog; if that is empty, half of another's
 
-What cannot be, such as a counter with batches that grow, is left out of a grid with one line that says so. More threads than \
-CPUs measure the scheduler: such results are marked.
+Combinations that cannot be, such as growing with counter, are left out, with a line for each reason. More threads than CPUs \
+measure the scheduler: such results are marked.
 
 Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (what was measured is kept).
 
@@ -69,7 +76,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "LIST", value_parser = list::<Dequeue>)]
     pub(crate) dequeue: Option<List<Dequeue>>,
 
-    /// Put zeroed pages into a list, under a lock of its own
+    /// Put zeroed pages into a list under this lock, as Windows 11 seems to do [default: no list]
     #[arg(long, value_name = "LOCK")]
     pub(crate) returns: Option<LockKind>,
 
@@ -77,7 +84,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "LIST", value_parser = kernels)]
     pub(crate) kernel: Option<List<Kernel>>,
 
-    /// How much memory: half of the second cache in all, four times the last caches, or both [default: both]
+    /// Memory in all: hot (half of a level-2 cache), cold (four times the last-level caches), or both [default: both]
     #[arg(
         long,
         value_name = "NAME",
@@ -91,15 +98,15 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = bytes)]
     pub(crate) size: Option<u64>,
 
-    /// closed (all pages are there, pass after pass) or burst (they come every 2 s, and wake the workers) [default: closed]
+    /// How pages come: closed (all are there, pass after pass) or burst (all at once every --every) [default: closed]
     #[arg(long, value_name = "NAME", value_parser = one_of([("closed", Arrivals::Closed), ("burst", Arrivals::Burst)]), hide_possible_values = true)]
     pub(crate) arrivals: Option<Arrivals>,
 
-    /// The time from one burst to the next [default: 2s]
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = length)]
+    /// With --arrivals burst: the time from one burst to the next [default: 2s]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = length)]
     pub(crate) every: Option<Nanos>,
 
-    /// How many bursts there are in a round [default: 1]
+    /// With --arrivals burst: the number of bursts in a round [default: 1]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = rounds)]
     pub(crate) bursts: Option<u32>,
 

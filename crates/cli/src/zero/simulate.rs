@@ -27,8 +27,8 @@ pub(crate) const ABOUT: &str = "\
 Run the pool that `punctual zero run` runs, the same code, on a simulated computer.
 
 Cache lines travel between cores, one request after the other; memory has so much bandwidth; locks, batches and workers are \
-the real ones. What a computer is made of is published, or says that it is not (--list). Beside the simulation stands the \
-closed form of Boyd-Wickizer and others (2012).
+the real ones. --list names the source of each figure of a computer, or says that it is a guess. With --full a formula for \
+the rate stands beside the simulation (closed form, after Boyd-Wickizer and others, 2012).
 
 `punctual zero simulate article` tells the page-zeroing article's case: what it cost, what each of its proposals would \
 have brought, and what Windows 11 and Server 2022 made of it.";
@@ -55,11 +55,12 @@ pub(crate) struct SimulateArgs {
     #[arg(value_name = "NAME", value_enum, hide_default_value = true, conflicts_with_all = ["on", "load", "matrix", "threads", "lock", "batch", "dequeue", "returns", "size", "arrive", "preempt"])]
     pub(crate) story: Option<Story>,
 
-    /// The computer, with figures of your own after commas; --list shows all
+    /// The computer, with figures of your own after commas, as zero=150ns; --list shows names and units
     #[arg(long, value_name = "COMPUTER", default_value = "cascade-lake-96")]
     pub(crate) on: String,
 
-    /// A load of the page-zeroing article, on its computer and for its threads: browser-trace, zeropage-test, browser-build, freed-blocks, standby-list
+    /// A load of the page-zeroing article, on its computer, with its pool where no other is given: browser-trace,
+    /// zeropage-test, browser-build, freed-blocks, standby-list
     #[arg(long, value_name = "LOAD", value_parser = load, conflicts_with_all = ["on", "matrix", "arrive", "every"])]
     pub(crate) load: Option<Arc<Load>>,
 
@@ -78,11 +79,11 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "LIST", allow_hyphen_values = true, value_parser = list::<Batch>)]
     pub(crate) batch: Option<List<Batch>>,
 
-    /// How pages are taken: range, or list, with a miss for each under the lock
+    /// How pages are taken: range (one addition), list (one cache miss for each page, under the lock)
     #[arg(long, value_name = "HOW", default_value = "range")]
     pub(crate) dequeue: Dequeue,
 
-    /// The lock of a list that zeroed pages are put into, as Windows 11 seems to have one
+    /// Put zeroed pages into a list under this lock, as Windows 11 seems to do [default: no list]
     #[arg(long, value_name = "LOCK")]
     pub(crate) returns: Option<LockKind>,
 
@@ -90,11 +91,11 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = bytes)]
     pub(crate) size: Option<u64>,
 
-    /// Instead of --size: so many GB (1e9 bytes) per second come to be zeroed, and all workers start for them every --every
+    /// Instead of --size: how many GB (1e9 bytes) arrive per second; all workers start every --every
     #[arg(long, value_name = "GB/S", allow_hyphen_values = true, value_parser = rate, conflicts_with = "size")]
     pub(crate) arrive: Option<f64>,
 
-    /// How often the workers start, with --arrive
+    /// With --arrive: the time from one start of the workers to the next
     #[arg(long, value_name = "LENGTH", default_value = "2s", allow_hyphen_values = true, value_parser = length, requires = "arrive")]
     pub(crate) every: Nanos,
 
@@ -102,7 +103,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "EVERY/LENGTH", value_parser = preemption)]
     pub(crate) preempt: Option<Preemption>,
 
-    /// The seed of the simulation's chances; the same seed gives the same output
+    /// The seed of the simulation's random numbers; the same seed gives the same output
     #[arg(long, value_name = "N", default_value = "1", allow_hyphen_values = true, value_parser = seed)]
     pub(crate) seed: u64,
 

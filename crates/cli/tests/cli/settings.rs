@@ -14,7 +14,7 @@ fn every_action_says_how_long_it_takes_and_how_it_ends() {
     for (command, says) in [
         ("slack", &["until Ctrl-C", "28 s", "at once", "SIGTERM"][..]),
         ("resolution", &["until Ctrl-C", "60 s", "at once"][..]),
-        ("exec", &["Takes no time", "ulimit -r"][..]),
+        ("exec", &["takes the place of punctual", "ulimit -r"][..]),
     ] {
         let help = printed(&run(&format!("{command} --help")));
         let words = help.split_whitespace().collect::<Vec<_>>().join(" ");

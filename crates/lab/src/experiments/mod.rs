@@ -41,7 +41,7 @@ use crate::rounds::Case;
 pub static EVERY: &[Known] = &[
     Known {
         name: "clocks",
-        about: "By how much each clock of the OS moves at once, what the OS says of that, what a reading takes, and which clocks the tick writes (about 2 s)",
+        about: "The step of each clock of the OS, the resolution that the OS states, the time of a reading, and which clocks the tick updates (about 2 s)",
         is_usual: true,
         takes_cpu: true,
         measures: Measures::Interleaved(|planner, machine, _| {
@@ -51,7 +51,7 @@ pub static EVERY: &[Known] = &[
     },
     Known {
         name: "timers",
-        about: "How long a sleep of 1 ms is and how many ticks that is, a line per second: the interval or slack in force, the step of the tick's clock, the lengths that are frequent (about 6 s)",
+        about: "For each second: the timer interval or timer slack in force, the step of the clock that the tick updates, and how long sleeps of 1 ms are, in time and in ticks (about 6 s)",
         is_usual: true,
         takes_cpu: true,
         measures: Measures::Interleaved(|planner, machine, _| {
@@ -74,7 +74,7 @@ pub static EVERY: &[Known] = &[
     },
     Known {
         name: "yield",
-        about: "When a thread that yields is back on its CPU, alone and beside one that computes there (about 2 s)",
+        about: "How soon a thread that yields is back on its CPU, alone and beside a busy thread there (about 2 s)",
         is_usual: true,
         takes_cpu: true,
         measures: Measures::Interleaved(|planner, _, _| {
@@ -84,7 +84,7 @@ pub static EVERY: &[Known] = &[
     },
     Known {
         name: "load",
-        about: "Waits of 1 ms beside 0, 0.5, 1 and 2 threads per CPU that compute, at normal and raised priority: how late, and for what reason as far as the OS counts it (about 30 s)",
+        about: "Waits of 1 ms beside 0, 0.5, 1 and 2 busy threads per CPU, at normal and raised priority: how late, and why as far as the OS counts it (about 30 s)",
         is_usual: false,
         takes_cpu: true,
         measures: Measures::Interleaved(|planner, machine, left_out| {
@@ -109,7 +109,7 @@ pub static EVERY: &[Known] = &[
     },
     Known {
         name: "gap",
-        about: "Whether waking takes longer after a longer rest, 1 ms to 1 s, without timer slack (about 25 s)",
+        about: "Whether a wake-up takes longer after a longer wait, 1 ms to 1 s, without timer slack (about 25 s)",
         is_usual: true,
         takes_cpu: true,
         measures: Measures::Interleaved(|planner, machine, _| {
@@ -123,14 +123,14 @@ pub static EVERY: &[Known] = &[
     },
     Known {
         name: "inherit",
-        about: "Whether a thread, a child process and another process get a thread's timer slack or resolution (about 4 s)",
+        about: "Whether a thread, a child process and another process get a thread's timer slack, or its request for a timer interval (about 4 s)",
         is_usual: false,
         takes_cpu: false,
         measures: Measures::Scenario(&["inherit-slack", "inherit-request"]),
     },
     Known {
         name: "wakeups",
-        about: "Interrupts, context switches and idle states of the computer, for each style of waiting (about 7 s)",
+        about: "Interrupts, context switches and idle states of the computer, for each way of waiting (about 7 s)",
         is_usual: true,
         takes_cpu: false,
         measures: Measures::Scenario(&["waiting-styles"]),

@@ -112,7 +112,7 @@ locks! {
         about: "test, then test-and-set: threads read the word until it is free, and back off where another was faster",
         extra: "what a take under a TTAS lock costs besides",
         complexity: 3,
-        parts: "a word, and a delay that wants to be right",
+        parts: "a word, and a delay to choose",
         waiting: Waiting::BackingOff,
         passing: Passing::Unknown,
         simulated: SimulatedOn::Nowhere,

@@ -94,8 +94,8 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .mark_in_words("alike", "alike: not significantly above the lowest.")
         .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.");
     let caption = format!(
-        "Cost: CPU time + 10 x lateness (up to 1 ms), as a multiple of the lowest [95 % interval]. \
-         {rounds} rounds, {waits} waits each.{of_all}"
+        "Cost: CPU time + 10 x lateness (up to 1 ms), as a multiple of the lowest cost. In brackets: 95 % interval. \
+         {rounds} rounds; each way has {waits} waits.{of_all}"
     );
     let verdict = Verdict::new(sentences, next).told(table, caption);
     Some(verdict.shows_named(spare))
@@ -431,8 +431,8 @@ fn are_kin(a: &Measurement, b: &Measurement) -> bool {
 /// The origin of a subject whose name does not show it.
 fn introduced(subject: &str) -> &'static str {
     match SubjectId::of(subject) {
-        SubjectId::DEFAULT => " (this library's default)",
-        SubjectId::Library => " (this library as programs call it)",
+        SubjectId::DEFAULT => " (this library's default strategy)",
+        SubjectId::Library => " (this library's sleep_until)",
         SubjectId::Adaptive(_) => " (of this library)",
         _ => "",
     }
