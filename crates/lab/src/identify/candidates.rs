@@ -49,8 +49,14 @@ const TIER: &str =
     "A thread of a higher QoS class is coalesced less: see `punctual simulate --list`.";
 const NOTHING: &str = "Nothing holds these waits back but waking up itself.";
 
-/// Each rule, in each way that waits can begin.
-pub(super) fn all() -> Vec<Candidate> {
+/// Each rule, in each way that waits of these lengths can begin. `Sleep` of Windows takes whole milliseconds, and
+/// its timers take others too.
+pub(super) fn all(asked_ns: &[u64]) -> Vec<Candidate> {
+    let are_whole_ms = asked_ns.iter().all(|ns| ns % 1_000_000 == 0);
+    let by_ticks: &[Method] = match are_whole_ms {
+        true => &[Method::WindowsSleep],
+        false => &[Method::WindowsSleep, Method::WaitableTimer],
+    };
     let mut all = Vec::new();
     let mut add = |rule: String, grid_ns, slack, model: &str, remedy, setup: &[Op], method| {
         for work_ns in [0, 300_000, 16_000_000] {
@@ -80,15 +86,17 @@ pub(super) fn all() -> Vec<Candidate> {
             "windows-10-2004",
             "windows-7,base=now",
         ] {
-            add(
-                rule.clone(),
-                Some(us * 1_000),
-                None,
-                model,
-                REQUEST,
-                &own,
-                Method::WindowsSleep,
-            );
+            for method in by_ticks {
+                add(
+                    rule.clone(),
+                    Some(us * 1_000),
+                    None,
+                    model,
+                    REQUEST,
+                    &own,
+                    *method,
+                );
+            }
         }
     }
     let high = "Windows with a high-resolution timer".to_owned();

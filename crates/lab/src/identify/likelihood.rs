@@ -139,23 +139,31 @@ struct Atom {
     width_ns: i64,
     /// Their share of all.
     share: f64,
+    /// Whether it stands for all delays up to the next.
+    is_range: bool,
 }
 
-/// Delays within 2 us of each other as one; at most 32.
+/// Delays within 2 us of each other as one; at most 32. If hardly any are so close, they are some of many that can be:
+/// each then stands for all up to the next.
 fn atoms(mut delays: Vec<i64>) -> Vec<Atom> {
     delays.sort_unstable();
-    let n = delays.len() as f64;
+    let n = delays.len();
     let close = delays.chunk_by(|a, b| b - a <= 2_000);
-    let whole: Vec<&[i64]> = match close.clone().count() {
+    let count = close.clone().count();
+    let whole: Vec<&[i64]> = match count {
         ..=32 => close.collect(),
-        _ => delays.chunks(delays.len().div_ceil(32)).collect(),
+        _ => delays.chunks(n.div_ceil(32)).collect(),
     };
-    let atom = |some: &[i64]| Atom {
+    let is_range = count * 4 >= n * 3;
+    let next = whole.iter().skip(1).map(|some| Some(some[0]));
+    let next = next.chain([None]);
+    let atom = |(some, next): (&&[i64], Option<i64>)| Atom {
         least_ns: some[0],
-        width_ns: some[some.len() - 1] - some[0],
-        share: some.len() as f64 / n,
+        width_ns: next.filter(|_| is_range).unwrap_or(some[some.len() - 1]) - some[0],
+        share: some.len() as f64 / n as f64,
+        is_range,
     };
-    whole.into_iter().map(atom).collect()
+    whole.iter().zip(next).map(atom).collect()
 }
 
 /// The density of a cost of waking up: sharp to the left, where it is least, and with a tail to the right.
@@ -178,8 +186,8 @@ pub(super) fn nats(share: f64, chance: f64) -> f64 {
 const ELSEWHERE: f64 = 0.03;
 
 /// How unlikely lateness is under a rule, in nats: the statistic of Berk and Jones. It sees where a
-/// distribution ends, too.
-pub(super) fn strangeness(late: &[i64], predicted: &[i64]) -> f64 {
+/// distribution ends, too. Each wait may lie so far beside its prediction.
+pub(super) fn strangeness(late: &[i64], predicted: &[i64], beside_ns: i64) -> f64 {
     let (mut late, mut predicted) = (late.to_vec(), predicted.to_vec());
     late.sort_unstable();
     predicted.sort_unstable();
@@ -191,7 +199,7 @@ pub(super) fn strangeness(late: &[i64], predicted: &[i64]) -> f64 {
         // Below it, and up to it.
         [i, i + 1].map(|rank| {
             let share = rank as f64 / n;
-            let by_rule = share.clamp(below(ns - NEAR_NS), below(ns + NEAR_NS) + ELSEWHERE);
+            let by_rule = share.clamp(below(ns - beside_ns), below(ns + beside_ns) + ELSEWHERE);
             n * nats(share, by_rule)
         })
     };
@@ -219,10 +227,13 @@ pub(super) fn fit(observed: &Observed, predicted: &[i64], candidate: &Candidate)
     // The next prediction before each wait, as waking up takes time.
     let off = |i: usize| {
         let late = observed.late[i];
-        let below = groups
-            .atoms(i)
-            .iter()
-            .map(|atom| (late - atom.least_ns) as f64);
+        let below = groups.atoms(i).iter().map(|atom| {
+            let after = late - atom.least_ns;
+            match atom.is_range {
+                true => (after - after.clamp(0, atom.width_ns)) as f64,
+                false => after as f64,
+            }
+        });
         below
             .filter(|off| *off >= -1.5 * WAKE_NS as f64)
             .fold(f64::INFINITY, f64::min)

@@ -90,11 +90,11 @@ const SOME_STALLS: f64 = 0.05;
 /// nats, is not named.
 const STRANGE: f64 = 6.0;
 
-/// The tick that most computers with Windows have without a request. A shorter one is not named
-/// for a few delays that are 0.1 ms apart, which anything else makes too. It is not named below
-/// 2 ms either, where waking up varies as much.
+/// The tick that most computers with Windows have without a request. Another one is not named for a few delays that
+/// are 0.1 ms apart, which anything else makes too. Of a short tick, waking up makes a large part: its
+/// waits must lie within a twentieth of it beside the prediction.
 const USUAL_TICK_NS: u64 = 15_625_000;
-const SHORTEST_TICK_NS: u64 = 2_000_000;
+const SHORT_TICK_NS: u64 = 2_000_000;
 const FEW_DELAYS: usize = 4;
 
 /// Which rule made these waits.
@@ -117,7 +117,7 @@ pub fn identify(waits: &Waits) -> Identity {
 
 fn by_likelihood(waits: &Waits) -> Identity {
     let observed = Observed::of(waits, MOST);
-    let all = candidates::all();
+    let all = candidates::all(&observed.asked);
     let asked = candidates::often_enough(&observed.asked);
     let fitted = all.iter().filter_map(|candidate| {
         let predicted = candidate.overshoots(&asked)?;
@@ -168,10 +168,10 @@ fn by_likelihood(waits: &Waits) -> Identity {
         .find(|(candidate, _)| !candidate.is_like(best));
     let told_apart =
         rival.is_none_or(|(_, rival)| fit.log_likelihood - rival.log_likelihood >= APART);
-    let outcome = match (
-        misfit(fit) <= FITS,
-        told_apart && is_evidence(best, fit, waits, &observed),
-    ) {
+    // Waits of one rule can begin in other ways than those that fit best.
+    let mut alike = (fitted.iter()).filter(|(it, fit)| it.is_like(best) && misfit(fit) <= FITS);
+    let shows = alike.any(|(it, fit)| is_evidence(it, fit, waits, &observed));
+    let outcome = match (misfit(fit) <= FITS, told_apart && shows) {
         (false, _) => IdentityOutcome::NoneFits,
         (true, true) => IdentityOutcome::Named,
         (true, false) => IdentityOutcome::CannotTell,
@@ -232,9 +232,13 @@ fn is_evidence(candidate: &Candidate, fit: &Fit, waits: &Waits, observed: &Obser
     let shows = match candidate.grid_ns {
         Some(tick) if !grid::can_be(waits, tick) => false,
         Some(USUAL_TICK_NS) | None => true,
-        Some(tick) => tick >= SHORTEST_TICK_NS && fit.delays > FEW_DELAYS,
+        Some(_) => fit.delays > FEW_DELAYS,
     };
-    shows && likelihood::strangeness(&observed.late, &fit.predicted) <= STRANGE
+    let beside_ns = match candidate.grid_ns {
+        Some(tick @ ..SHORT_TICK_NS) => signed(tick) / 20,
+        _ => likelihood::NEAR_NS,
+    };
+    shows && likelihood::strangeness(&observed.late, &fit.predicted, beside_ns) <= STRANGE
 }
 
 /// The data that would tell more.

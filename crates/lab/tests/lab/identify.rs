@@ -116,10 +116,10 @@ fn the_grid_that_chance_makes_least_is_named() {
     };
     let log = waits(&[1_000_000, 3_000_000].repeat(200), 5_000_000, true, end);
     assert_eq!(rule(&log), "a CPU quota with a period of 100 ms");
-    // Two thirds on the grid of 100 ms would be rarer, and are too few to name it.
-    let ticks = |i: u64, began: u64, asked: u64| match i % 15 {
-        0 => (began + asked).next_multiple_of(4_000_000),
-        5 | 10 => (began + asked).next_multiple_of(100_000_000),
+    // Half of them on the grid of 100 ms would be rarer, and are too few to name it.
+    let ticks = |i: u64, began: u64, asked: u64| match i % 20 {
+        0 | 5 => (began + asked).next_multiple_of(4_000_000),
+        10 | 15 => (began + asked).next_multiple_of(100_000_000),
         _ => began + asked + 50_000,
     };
     let log = waits(&[1_000_000, 3_000_000].repeat(200), 5_000_000, true, ticks);
@@ -214,6 +214,28 @@ fn ticks_are_named_if_no_length_comes_twice() {
     let lengths: Vec<u64> = (0..400).map(|i| 500_000 + any(i, 50_000_000)).collect();
     let ticks = waits(&lengths, 300_000, false, from_tick(5_000_000));
     assert_eq!(rule(&ticks), "Windows with a clock interrupt every 5 ms");
+}
+
+#[test]
+fn a_short_tick_is_named_if_lateness_ends_at_it() {
+    // No whole milliseconds: timers of Windows take them, and `Sleep` does not.
+    let lengths: Vec<u64> = (0..300)
+        .map(|i| 1_000_000 + any(i + 5_000, 30_000_000))
+        .collect();
+    for (tick_ns, name) in [
+        (1_000_000, "ticks of 1 ms"),
+        (500_000, "Windows with a clock interrupt every 500 us"),
+    ] {
+        let ticks = waits(&lengths, 12_000_000, false, |_, began, asked| {
+            (began + asked).next_multiple_of(tick_ns)
+        });
+        assert!(rule(&ticks).starts_with(name), "{:?}", identify(&ticks));
+    }
+    // As evenly, but up to 0.8 ms.
+    let others = waits(&lengths, 12_000_000, false, |i, began, asked| {
+        began + asked + any(i + 3, 800_000)
+    });
+    assert_eq!(rule(&others), "");
 }
 
 /// As a timer slack of 2 ms on a computer that takes 100 us to wake up: each tenth wait ends with a timer of others.
