@@ -12,8 +12,8 @@ fn run(arguments: &str) -> Output {
 #[test]
 fn every_action_says_how_long_it_takes_and_how_it_ends() {
     for (command, says) in [
-        ("slack", &["until Ctrl-C", "28 s", "at once", "SIGTERM"][..]),
-        ("resolution", &["until Ctrl-C", "60 s", "at once"][..]),
+        ("slack", &["until Ctrl-C", "28 s", "SIGTERM"][..]),
+        ("resolution", &["until Ctrl-C", "60 s"][..]),
         ("exec", &["takes the place of punctual", "ulimit -r"][..]),
     ] {
         let help = printed(&run(&format!("{command} --help")));

@@ -277,7 +277,11 @@ fn grouped(fitted: &[(&Candidate, Fit)], misfit: impl Fn(&Fit) -> f64) -> Vec<Id
     groups
 }
 
+/// The text as the begin of a sentence. The name macOS stays as it is.
 fn capital(text: &str) -> String {
+    if text.starts_with("macOS") {
+        return text.to_owned();
+    }
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {
         first.to_uppercase().chain(letters).collect()
