@@ -376,7 +376,7 @@ static int raw(void) {
     sigaction(SIGALRM, &handler, NULL);
     setitimer(ITIMER_REAL, &soon, NULL);
     wrong += nanosleep(&length, &left) != -1 || errno != EINTR;
-    wrong += left.tv_sec != 0 || left.tv_nsec > 20000000;
+    wrong += left.tv_sec != 0 || left.tv_nsec >= 30000000;
 #ifdef __x86_64__
     struct timeval us = {0, 1000};
     long failed;
@@ -384,7 +384,7 @@ static int raw(void) {
     us.tv_usec = 30000;
     setitimer(ITIMER_REAL, &soon, NULL);
     wrong += syscall(SYS_select, 0, NULL, NULL, NULL, &us) != -1 || errno != EINTR;
-    wrong += us.tv_sec != 0 || us.tv_usec > 20000;
+    wrong += us.tv_sec != 0 || us.tv_usec >= 30000;
     __asm__ volatile(
         "mov %1, %%rdi\n xor %%esi, %%esi\n mov $35, %%eax\n syscall\n mov %%rax, %%rbx\n"
         "mov $35, %%eax\n syscall\n or %%rbx, %%rax"
