@@ -128,7 +128,7 @@ fn of_costs(sweep: &Sweep, judged: &str) -> Verdict {
         format!(
             "Cells in which {judged} is dearer than the best other, by who that most often is, and the worst of them. where: \
              {}. ratio: its cost over the other's, the median of {seeds} seeds; dearer: all of its 95 % interval above {LIMIT}. \
-             Cost: CPU time + weight x lateness, up to 1 ms.",
+             Cost: CPU time + weight x lateness (at most 1 ms counts).",
             names(sweep)
         ),
     )

@@ -229,7 +229,7 @@ fn doubt(disturbance: &Disturbance) -> Option<String> {
     let is_busy = disturbance.is_too_busy();
     is_busy.then(|| {
         format!(
-            "the computer was busy, so this measures more than its timers: {why} (see Warnings)"
+            "the computer was busy, so these results include the effect of other load: {why} (see Warnings)"
         )
     })
 }

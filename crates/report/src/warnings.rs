@@ -139,7 +139,7 @@ pub fn disturbed(seen: &Disturbance) -> Vec<Warning> {
     let mut warn = |what: String, remedy: &str| warnings.push(Warning::new(what, remedy));
     // Said once, of the first that is to blame.
     let mut too_busy = match seen.is_too_busy() {
-        true => "The computer was busy, so this measures more than its timers. ",
+        true => "The computer was busy, so these results include the effect of other load. ",
         false => "",
     };
     let on = cpus(&seen.cpus);
@@ -497,7 +497,7 @@ mod tests {
         assert_eq!(
             says(&busy),
             [
-                "The computer was busy, so this measures more than its timers. Other processes had 99 % of CPU 1: sh (pid 4711) 50 %, \
+                "The computer was busy, so these results include the effect of other load. Other processes had 99 % of CPU 1: sh (pid 4711) 50 %, \
               sh (pid 4712) 50 %."
             ]
         );
@@ -531,7 +531,7 @@ mod tests {
         assert_eq!(
             says(&throttled),
             [
-                "The computer was busy, so this measures more than its timers. Throttled by the cgroup: its quota of 20 ms of CPU time \
+                "The computer was busy, so these results include the effect of other load. Throttled by the cgroup: its quota of 20 ms of CPU time \
                  in 100 ms stopped this process in 102 periods, for 7.08 s.",
                 "punctual itself was stopped for 4 s, as by Ctrl-Z or SIGSTOP: the wait it was in is left out.",
             ]

@@ -147,7 +147,7 @@ fn on_a_model_of_others_the_figures_are_compared_and_nothing_fails() {
     assert!(
         answer.starts_with(
             "The median sleep ranged from 1.999 ms (phase \"B asks for 2 ms\") to 15.625 ms (phase \"nobody asks\"). \
-             Shown: \"The lowest request rules, for everybody\". The simulation agrees with all its 5 published figures."
+             Scenario: \"The lowest request rules, for everybody\". The simulation agrees with all its 5 published figures."
         ),
         "{own}"
     );

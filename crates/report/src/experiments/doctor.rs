@@ -135,6 +135,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .in_words("predicted: without the time to wake up.")
         .column("late", |row| late(row, &rows))
         .in_words("late: the median.")
+        .mark_in_words("least", "least: of the waits of this length.")
         .told([P90])
         .column("verdict", |row| {
             row.of.verdict.map_or(REFERENCE, Judged::name)
@@ -206,7 +207,7 @@ fn helps(advice: &Advice, is_busy: bool) -> String {
     let what = &advice.what[..end.min().unwrap_or(advice.what.len())];
     let [what, expected] = [what, &advice.expected].map(|words| words.trim_end_matches('.'));
     let begin = match advice.gain_ns {
-        None if is_busy => "First remedy, as load delays waits under every rule",
+        None if is_busy => "Load delays all waits, so this comes first",
         None => "Possible remedy",
         Some(_) => "Best remedy",
     };
@@ -350,7 +351,7 @@ mod tests {
         );
         assert_eq!(
             busy.sentences[1],
-            "First remedy, as load delays waits under every rule: Close what else runs on this CPU. Others had \
+            "Load delays all waits, so this comes first: Close what else runs on this CPU. Others had \
              93 % of it meanwhile."
         );
     }

@@ -192,7 +192,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     Some(Verdict::new(sentences, next).told(
         table,
         format!(
-            "ratio: adaptive's cost over the other's [95 % interval], {} rounds. Cost: CPU time + w x lateness, up to 1 ms. \
+            "ratio: adaptive's cost over the other's [95 % interval], {} rounds. Cost: CPU time + w x lateness (at most 1 ms counts). \
              dearer: all of the interval above 1.03, or 1.05 if not quiet.",
             select::counts(cells.iter().map(|cell| cell.rounds as u64))
         ),

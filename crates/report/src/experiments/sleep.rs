@@ -268,7 +268,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let next = "Next: punctual doctor says why waits are this late, and what helps; --full has all lengths.";
     Some(Verdict::new(sentences, next).told(
         table,
-        format!("n = {waits} waits of 1 ms each. late: the median, or the mean of fewer than 20."),
+        format!("n = {waits} waits of 1 ms each. late: the median; the mean in rows of fewer than 20 waits."),
     ))
 }
 
@@ -350,7 +350,7 @@ fn least_late(
 fn in_words(row: &Row<'_, Sleep>) -> String {
     let predicted = match row.m.predicted_late_ns {
         Some(predicted) => format!(
-            " The timer rule in force predicts {}.",
+            " The timer rule in force predicts {} without the time to wake up.",
             units::duration(predicted)
         ),
         None => String::new(),

@@ -232,7 +232,7 @@ fn of_probe(run: &Run<ZeroRow>) -> Option<Verdict> {
     if let Some(huge) = huge {
         sentences.push(match (huge.high < ordinary.low, ordinary.high < huge.low) {
             (true, _) => format!(
-                "With huge pages it takes {}, {} times less in all rounds.",
+                "With huge pages it takes {}: {} times less, a significant difference.",
                 within(huge),
                 units::ratio(ordinary.median / huge.median)
             ),

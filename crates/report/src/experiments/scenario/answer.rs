@@ -221,7 +221,9 @@ fn overview(
         .if_known();
     let waits = one_length.map(|length| format!("waits of {length}"));
     let alike = prose::list([alike].into_iter().filter(|it| !it.is_empty()).chain(waits));
-    let caption = prose::when(!alike.is_empty(), || format!("All rows: {alike}."));
+    let caption = prose::when(!alike.is_empty(), || {
+        format!("The same in all rows: {alike}.")
+    });
     verdict.told(table, caption)
 }
 
@@ -233,7 +235,7 @@ fn stated(all: &[Expectation], title: Option<&str>) -> Option<String> {
         .partition(|expected| expected.holds);
     let n = hold.len() + differing.len();
     let title = title.map(|title| title.trim_end_matches('.'));
-    let of = title.map_or_else(String::new, |title| format!("Shown: \"{title}\". "));
+    let of = title.map_or_else(String::new, |title| format!("Scenario: \"{title}\". "));
     match (n, &differing[..]) {
         (0, _) => None,
         (1, []) => Some(format!(

@@ -94,7 +94,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .mark_in_words("alike", "alike: not significantly above the lowest.")
         .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.");
     let caption = format!(
-        "Cost: CPU time + 10 x lateness (up to 1 ms), as a multiple of the lowest cost. In brackets: 95 % interval. \
+        "Cost: CPU time + 10 x lateness (at most 1 ms counts), divided by the lowest. In brackets: 95 % interval. \
          {rounds} rounds; each way has {waits} waits.{of_all}"
     );
     let verdict = Verdict::new(sentences, next).told(table, caption);
