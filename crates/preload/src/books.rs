@@ -206,8 +206,8 @@ impl<'p> Wait<'p> {
         self.due.saturating_sub(now)
     }
 
-    /// Writes it into the log; if it returned at a known instant of CLOCK_MONOTONIC, with that.
-    pub fn log(&self, waiting: WaitingThread, by: By, returned: Option<u64>) {
+    /// Writes it into the log, if there is one; if it returned at a known instant of CLOCK_MONOTONIC, with that.
+    pub fn log(&self, waiting: impl FnOnce() -> WaitingThread, by: By, returned: Option<u64>) {
         let Some(entry) = self.entry else { return };
         let Some(place) = self.page.log(entry) else {
             if by == By::UnderWay {
@@ -215,6 +215,7 @@ impl<'p> Wait<'p> {
             }
             return;
         };
+        let waiting = waiting();
         let logged = Logged {
             process: waiting.process,
             thread: waiting.thread,

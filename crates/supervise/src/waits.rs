@@ -92,7 +92,7 @@ impl<'p> Open<'p> {
             out_of_reach();
             return None;
         }
-        wait.log(waiting, By::UnderWay, None);
+        wait.log(|| waiting, By::UnderWay, None);
         Some(open)
     }
 
@@ -199,7 +199,7 @@ impl<'p> Open<'p> {
             true => By::Event,
             false => By::Unknown,
         };
-        self.wait.log(self.waiting, by, None);
+        self.wait.log(|| self.waiting, by, None);
         self.wait.count(by, None, None);
     }
 

@@ -21,7 +21,7 @@ impl Wait {
         let rule = |called| slots::end(way, called, asked, || page.next_entry());
         let booked = Booked::begin(page, (call, way), now, asked, rule)?;
         let slack = (booked.is_within_slack()).then(|| lower_slack(1)).flatten();
-        booked.log(this_thread(), By::UnderWay, None);
+        booked.log(this_thread, By::UnderWay, None);
         Some(Self { booked, slack })
     }
 
@@ -42,7 +42,7 @@ impl Wait {
         }
         let returned = Some(process::now(libc::CLOCK_MONOTONIC));
         let by = if is_timer { By::Timer } else { By::Event };
-        self.booked.log(this_thread(), by, returned);
+        self.booked.log(this_thread, by, returned);
         self.booked.count(by, returned, lines::here());
     }
 }
