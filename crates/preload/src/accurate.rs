@@ -139,7 +139,9 @@ impl Class {
             // The value of a semaphore stays until a thread takes it, as events stay.
             | Call::SemTimedwait
             | Call::SemClockwait
-            | Call::Sigtimedwait => Self::Event,
+            | Call::Sigtimedwait
+            // Another call waits for it.
+            | Call::TimerfdSettime => Self::Event,
             Call::CondTimedwait | Call::CondTimedwaitEvent | Call::CondClockwait | Call::MutexTimedlock | Call::Futex => {
                 Self::Lock
             }

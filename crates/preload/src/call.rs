@@ -54,6 +54,7 @@ calls! {
     Sigtimedwait = "sigtimedwait": LOCK,
     Futex = "futex": CONDITION,
     CondTimedwaitEvent = "pthread_cond_timedwait(event)": CONDITION,
+    TimerfdSettime = "timerfd_settime": TIMER,
 }
 
 /// `Sleep` on Windows.
@@ -79,6 +80,9 @@ const LOCK: &[Method] = &[
     Method::Futex,
     Method::ConditionVariable,
 ];
+
+/// A timer that is set, and waited for by another call. Windows has waitable timers.
+const TIMER: &[Method] = &[Method::WaitableTimer, Method::Timerfd, Method::Kevent];
 
 impl Call {
     /// The call of number `number`.

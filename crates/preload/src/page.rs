@@ -50,7 +50,7 @@ pub mod at {
     pub const PROCESSES: usize = 140;
     /// How many waits found no free rule, or had times that a tracer could not read or write.
     pub const UNRULED: usize = 141;
-    /// How many timers of file descriptors were set, which are not emulated (timerfd_settime).
+    /// How often a timer of a file descriptor was set that is not emulated (timerfd_settime).
     pub const TIMERS: usize = 142;
     /// How many waits were of lengths that the books have no room for.
     pub const OTHERS: usize = 143;

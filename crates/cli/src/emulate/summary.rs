@@ -89,7 +89,10 @@ pub(super) fn limits(books: &Books) -> Vec<String> {
         ));
     }
     let left_out = [
-        (books.timers, "settings of timers of file descriptors"),
+        (
+            books.timers,
+            "settings of timers of file descriptors, which kept their lengths",
+        ),
         (
             books.unruled,
             "waits whose times or rules were out of reach",

@@ -16,10 +16,7 @@ pub(super) struct Wait {
 impl Wait {
     /// A call that asks for so many nanoseconds from an instant of CLOCK_MONOTONIC on; `None` if it is left alone.
     pub(super) fn begin_at(call: Call, now: u64, asked: u64) -> Option<Self> {
-        let page = process::page()?;
-        let way = slots::way(call)?;
-        let rule = |called| slots::end(way, called, asked, || page.next_entry());
-        let booked = Booked::begin(page, (call, way), now, asked, rule)?;
+        let booked = booked(call, now, asked)?;
         let slack = (booked.is_within_slack()).then(|| lower_slack(1)).flatten();
         booked.log(this_thread, By::UnderWay, None);
         Some(Self { booked, slack })
@@ -45,6 +42,22 @@ impl Wait {
         self.booked.log(this_thread, by, returned);
         self.booked.count(by, returned, lines::here());
     }
+}
+
+/// How long a timer is to take that is set now, at an instant of CLOCK_MONOTONIC, and asks for so many nanoseconds; `None` if
+/// it is left alone. When it expires is not seen.
+pub(super) fn set(call: Call, now: u64, asked: u64) -> Option<Ask> {
+    let booked = booked(call, now, asked)?;
+    booked.log(this_thread, By::Unknown, None);
+    booked.count(By::Unknown, None, lines::here());
+    Some(booked.ask())
+}
+
+fn booked(call: Call, now: u64, asked: u64) -> Option<Booked<'static>> {
+    let page = process::page()?;
+    let way = slots::way(call)?;
+    let rule = |called| slots::end(way, called, asked, || page.next_entry());
+    Booked::begin(page, (call, way), now, asked, rule)
 }
 
 /// This thread.

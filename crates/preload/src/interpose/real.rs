@@ -104,6 +104,7 @@ real! {
     sigtimedwait: fn(*const sigset_t, *mut siginfo_t, *const timespec) -> c_int;
     syscall: fn(c_long, c_long, c_long, c_long, c_long, c_long, c_long) -> c_long;
     timerfd_settime: fn(c_int, c_int, *const itimerspec, *mut itimerspec) -> c_int;
+    timerfd_gettime: fn(c_int, *mut itimerspec) -> c_int;
     sleep: fn(c_uint) -> c_uint;
     isatty: fn(c_int) -> c_int;
     recv: fn(c_int, *mut c_void, usize, c_int) -> ssize_t;

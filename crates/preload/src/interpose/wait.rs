@@ -29,8 +29,9 @@ impl Wait {
     /// A call that asks for so many nanoseconds from now on; `None` if it is left alone.
     pub(super) fn begin(call: Call, asked: u64) -> Option<Self> {
         if traced::takes_part() {
-            let is_wait = asked > 0 || System::of(call).arms_for_no_time();
-            let wait = is_wait.then(|| traced::Wait::begin(System::of(call), Asked::Length(asked)));
+            let system = System::of(call)?;
+            let is_wait = asked > 0 || system.arms_for_no_time();
+            let wait = is_wait.then(|| traced::Wait::begin(system, Asked::Length(asked)));
             return wait.flatten().map(Self::Logged);
         }
         let now = process::now(libc::CLOCK_MONOTONIC);
@@ -41,7 +42,7 @@ impl Wait {
     pub(super) fn begin_at(call: Call, now: u64, due: u64, until: Option<Until>) -> Option<Self> {
         if traced::takes_part() {
             let asked = Asked::Instant(due);
-            return traced::Wait::begin(System::of(call), asked).map(Self::Logged);
+            return traced::Wait::begin(System::of(call)?, asked).map(Self::Logged);
         }
         let asked = due.checked_sub(now).filter(|asked| is_emulated(*asked))?;
         match on_time::takes_part() {

@@ -177,6 +177,45 @@ fn each_call_is_emulated_and_says_what_it_says_without() {
     }
 }
 
+#[test]
+fn a_timer_of_a_file_descriptor_expires_when_the_rule_ends_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(&folder, "waits", &[]);
+    for model in ["windows-11", "macos", "linux"] {
+        let done = emulate(
+            &[model, "--seed", "6", "--log", "log.tsv"],
+            &program,
+            &["timers"],
+        );
+        assert_eq!(done.status.code(), Some(0), "{model}: {done:?}");
+        let waits = check(
+            model,
+            6,
+            Settings::default(),
+            &folder.path().join("log.tsv"),
+        );
+        assert_eq!(waits.len(), 3, "{waits:?}");
+        let said = stdout(&done);
+        let took = said.lines().map(|line| line.parse::<u64>().unwrap());
+        for (wait, took) in waits.iter().zip(took) {
+            assert_eq!((wait.call, &*wait.by), (Call::TimerfdSettime, "unknown"));
+            assert!(
+                wait.asked > 4_000_000 && took >= wait.end - wait.called,
+                "{model}: {took}, {wait:?}"
+            );
+            assert!(
+                model != "windows-11" || wait.end.is_multiple_of(15_625_000),
+                "{wait:?}"
+            );
+        }
+        let kept = "1 settings of timers of file descriptors, which kept their lengths";
+        assert!(
+            stderr(&done).contains(kept) && !stderr(&done).contains("by ptrace"),
+            "{done:?}"
+        );
+    }
+}
+
 /// A filter of the program refuses `ppoll` and `epoll_pwait2`, by which waits are emulated.
 #[test]
 fn a_wait_whose_finer_call_is_refused_is_the_call_of_the_program() {

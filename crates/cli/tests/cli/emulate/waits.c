@@ -22,6 +22,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -234,6 +235,7 @@ static void *happening(void *unused) {
 static int events(void) {
     pthread_t thread;
     int wrong = 0, epoll = epoll_create1(0);
+    long long begin, took, left;
     struct epoll_event event = {.events = EPOLLIN};
     struct timeval minutes = {600, 0};
     struct timespec at = in_ms(CLOCK_REALTIME, 0);
@@ -247,8 +249,12 @@ static int events(void) {
     FD_ZERO(&reads);
     FD_SET(pipe_ends[0], &reads);
     pthread_create(&thread, NULL, happening, NULL);
+    begin = now_ns(CLOCK_MONOTONIC);
     wrong += select(pipe_ends[0] + 1, &reads, NULL, NULL, &minutes) != 1;
-    wrong += !FD_ISSET(pipe_ends[0], &reads) || minutes.tv_sec > 599;
+    took = now_ns(CLOCK_MONOTONIC) - begin;
+    left = minutes.tv_sec * 1000000LL + minutes.tv_usec;
+    /* The event may come before the call. */
+    wrong += !FD_ISSET(pipe_ends[0], &reads) || left > 600000000 - (took > 2000000) || left < 600000000 - took / 1000 - 1;
     wrong += poll(&ready, 1, 600000) != 1 || ready.revents != POLLIN;
     wrong += epoll_wait(epoll, &event, 1, 600000) != 1;
     wrong += sem_timedwait(&posted, &at) != 0;
@@ -626,6 +632,37 @@ static int refused(unsigned way) {
     return wrong;
 }
 
+/* Waits for a timer of a file descriptor, and prints how long that took, in ns. */
+static int timed(int timer, int flags, struct itimerspec set, int times) {
+    long long begin = now_ns(CLOCK_MONOTONIC);
+    struct itimerspec old;
+    uint64_t expired = 0;
+    int wrong = timerfd_settime(timer, flags, &set, &old) != 0 || old.it_value.tv_sec || old.it_value.tv_nsec;
+    while (times-- > 0) wrong += read(timer, &expired, sizeof expired) != sizeof expired || expired < 1;
+    printf("%lld\n", now_ns(CLOCK_MONOTONIC) - begin);
+    return wrong;
+}
+
+/* Timers of file descriptors: for a length, until an instant of two clocks, periodic, stopped, and one that is none. */
+static int timers(void) {
+    struct timespec ms = {0, 5000000};
+    struct itimerspec once = {.it_value = ms}, twice = {.it_interval = ms, .it_value = ms}, none = {{0, 0}, {0, 0}};
+    int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC), of_day = timerfd_create(CLOCK_REALTIME, 0), wrong = 0;
+    wrong += timed(timer, 0, once, 1);
+    once.it_value = in_ms(CLOCK_MONOTONIC, 5);
+    wrong += timed(timer, TFD_TIMER_ABSTIME, once, 1);
+    once.it_value = in_ms(CLOCK_REALTIME, 5);
+    wrong += timed(of_day, TFD_TIMER_ABSTIME, once, 1);
+    wrong += timed(timer, 0, twice, 2);
+    wrong += timerfd_settime(timer, 0, &none, NULL) != 0;
+    once.it_value = (struct timespec){0, 1};
+    wrong += timed(timer, TFD_TIMER_ABSTIME, once, 1);
+    wrong += timerfd_settime(-1, 0, &once, NULL) != -1 || errno != EBADF;
+    once.it_value.tv_nsec = 2000000000;
+    wrong += timerfd_settime(timer, 0, &once, NULL) != -1 || errno != EINVAL;
+    return wrong;
+}
+
 /* Sleeps of 50 us for as many milliseconds at least. */
 static void many(long ms) {
     long long end = now_ns(CLOCK_MONOTONIC) + ms * 1000000;
@@ -640,6 +677,7 @@ int main(int count, char **arguments) {
     }
     if (!strcmp(what, "calls")) return each_call();
     if (!strcmp(what, "others")) return others();
+    if (!strcmp(what, "timers")) return timers();
     if (!strcmp(what, "children")) return children(arguments[0]);
     if (!strcmp(what, "early")) {
         int wrong = 0;

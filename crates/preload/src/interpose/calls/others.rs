@@ -1,13 +1,15 @@
 //! Waits for signals, and timers of file descriptors.
 
+use std::ptr::null_mut;
 use std::sync::atomic::Ordering::Relaxed;
 
 use libc::{c_int, itimerspec, siginfo_t, sigset_t, timespec};
 
 use super::super::wait::{Wait, errno};
-use super::super::{process, real};
+use super::super::{books, process, real};
 use super::{length, missing, time};
 use crate::Call;
+use crate::books::is_emulated;
 use crate::page::at;
 
 #[unsafe(no_mangle)]
@@ -31,7 +33,8 @@ unsafe extern "C-unwind" fn sigtimedwait(
     }
 }
 
-/// Timers of file descriptors are not emulated; the summary says how many there were.
+/// A timer of a file descriptor. One that expires once does so when the rule ends a wait of its length. Others keep their
+/// lengths; the summary says how many there were.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn timerfd_settime(
     timer: c_int,
@@ -40,9 +43,55 @@ unsafe extern "C-unwind" fn timerfd_settime(
     old: *mut itimerspec,
 ) -> c_int {
     unsafe {
-        if let Some(page) = process::page() {
+        let Some(real) = real::timerfd_settime() else {
+            return missing();
+        };
+        // The caller may have `old` in the same place.
+        let (Some(page), Some(set)) = (process::page(), new.as_ref().copied()) else {
+            return real(timer, flags, new, old);
+        };
+        let Some(asked) = length(&raw const set.it_value).filter(|ns| *ns > 0) else {
+            return real(timer, flags, new, old);
+        };
+        if length(&raw const set.it_interval) != Some(0) {
             page.word(at::TIMERS).fetch_add(1, Relaxed);
+            return real(timer, flags, new, old);
         }
-        real::timerfd_settime().map_or_else(|| missing(), |real| real(timer, flags, new, old))
+        let once = |ns| itimerspec {
+            it_interval: time(0),
+            it_value: time(ns),
+        };
+        let by_rule = |now, asked| {
+            let asked = Some(asked).filter(|asked| is_emulated(*asked))?;
+            books::set(Call::TimerfdSettime, now, asked)
+        };
+        // Read before the rest: a thread that is preempted in between is not early.
+        let now = process::now(libc::CLOCK_MONOTONIC);
+        if flags & libc::TFD_TIMER_ABSTIME == 0 {
+            // Zero would stop it.
+            return match by_rule(now, asked) {
+                Some(ask) => real(timer, flags, &once(ask.length.max(1)), old),
+                None => real(timer, flags, new, old),
+            };
+        }
+        let result = real(timer, flags, new, old);
+        // Only the kernel knows its clock. Of an instant that has passed it says 0, or 1.
+        let left = left(timer).filter(|left| result == 0 && *left > 1);
+        if let Some(ask) = left.and_then(|left| by_rule(now, left)) {
+            real(timer, flags, &once(ask.instant(asked)), null_mut());
+        }
+        result
+    }
+}
+
+/// The nanoseconds until a timer expires.
+unsafe fn left(timer: c_int) -> Option<u64> {
+    let mut now = itimerspec {
+        it_interval: time(0),
+        it_value: time(0),
+    };
+    unsafe {
+        let done = real::timerfd_gettime()?(timer, &raw mut now);
+        length(&raw const now.it_value).filter(|_| done == 0)
     }
 }
