@@ -68,15 +68,15 @@ unsafe extern "C-unwind" fn timerfd_settime(
         // Read before the rest: a thread that is preempted in between is not early.
         let now = process::now(libc::CLOCK_MONOTONIC);
         if flags & libc::TFD_TIMER_ABSTIME == 0 {
-            // Zero would stop it.
-            return match by_rule(now, asked) {
+            // What is no timer is left to the kernel. Zero would stop one.
+            return match left(timer).and_then(|_| by_rule(now, asked)) {
                 Some(ask) => real(timer, flags, &once(ask.length.max(1)), old),
                 None => real(timer, flags, new, old),
             };
         }
         let result = real(timer, flags, new, old);
-        // Only the kernel knows its clock. Of an instant that has passed it says 0, or 1.
-        let left = left(timer).filter(|left| result == 0 && *left > 1);
+        // Only the kernel knows its clock.
+        let left = left(timer).filter(|_| result == 0);
         if let Some(ask) = left.and_then(|left| by_rule(now, left)) {
             real(timer, flags, &once(ask.instant(asked)), null_mut());
         }
