@@ -68,7 +68,7 @@ unsafe extern "C-unwind" fn timerfd_settime(
         // Read before the rest: a thread that is preempted in between is not early.
         let now = process::now(libc::CLOCK_MONOTONIC);
         if flags & libc::TFD_TIMER_ABSTIME == 0 {
-            // What is no timer is left to the kernel. Zero would stop one.
+            // The kernel refuses other files. Zero would stop a timer.
             return match left(timer).and_then(|_| by_rule(now, asked)) {
                 Some(ask) => real(timer, flags, &once(ask.length.max(1)), old),
                 None => real(timer, flags, new, old),
