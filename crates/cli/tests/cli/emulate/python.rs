@@ -325,7 +325,7 @@ fn clocks_are_replaced_before_any_code_of_the_user() {
     fs::create_dir(&site).unwrap();
     fs::write(
         site.join("sitecustomize.py"),
-        "from time import monotonic\nimport time\nprint('site', time.get_clock_info('time').resolution)\n",
+        "from time import monotonic\nimport time\nprint('site', time.get_clock_info('time').resolution, flush=True)\n",
     )
     .unwrap();
     let code = "
