@@ -129,8 +129,9 @@ not seen: the summary has `?` for the time that it took. The command waits for a
 programs have no rights of their own in it.
 
 Not emulated: scheduling and the other clocks of that system. Timers of several threads end one by one, also where that \
-system may end them together. Periodic timers of file descriptors keep their lengths; of a traced program, all of them do. With the library, so do waits \
-that call the kernel without libc, and waits of children that execle starts with an environment of their own.
+system may end them together. Periodic timers of file descriptors keep their lengths; in a traced program all of them do. \
+With the library, waits that call the kernel without libc keep their lengths too, and so do waits of children that execle \
+starts with an environment of their own.
 
 With `--repeat` the input is empty, and the first run of each side that fails shows its output. A run fails with an exit code \
 other than 0 or by a signal. `timeout 60 COMMAND` also fails runs that hang.

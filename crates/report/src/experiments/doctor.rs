@@ -218,9 +218,10 @@ fn helps(advice: &Advice, is_busy: bool) -> String {
 fn late(row: &Row<'_, Doctor>, all: &[Row<'_, Doctor>]) -> Option<Cell> {
     let typical = |row: &Row<'_, Doctor>| select::typical_ns(row.m);
     let alike = (all.iter()).filter(|other| other.of.asked_ns == row.of.asked_ns);
-    let least = alike.filter_map(typical).fold(f64::INFINITY, f64::min);
+    let alike: Vec<f64> = alike.filter_map(typical).collect();
     let ns = typical(row)?;
-    Some(Cell::from(units::lateness(ns)).marked((ns <= least).then_some("least")))
+    let is_least = alike.len() > 1 && alike.iter().all(|other| ns <= *other);
+    Some(Cell::from(units::lateness(ns)).marked(is_least.then_some("least")))
 }
 
 #[cfg(not(target_family = "wasm"))]
@@ -326,8 +327,23 @@ mod tests {
             "{text}"
         );
         let row = &verdict.overview.unwrap().rows[0];
-        assert_eq!(row[1..3], ["14 ns early", "least 14 ns early"]);
+        assert_eq!(row[1..3], ["14 ns early", "14 ns early"]);
         assert!(!text.contains("-14 ns"), "{text}");
+    }
+
+    #[test]
+    fn the_least_late_of_several_waits_of_a_length_is_marked() {
+        let mut run = diagnosed(Some(Judged::Agrees), vec![]);
+        let late = |run: &Run| -> Vec<String> {
+            let rows = answer(run).unwrap().overview.unwrap().rows;
+            rows.iter().map(|row| row[2].to_string()).collect()
+        };
+        run.results[0].late_ns = Late::of(&[-14; 40]);
+        assert_eq!(late(&run), ["14 ns early"]);
+        let mut later = run.results[0].clone();
+        later.late_ns = Late::of(&[20_000; 40]);
+        run.results.push(later);
+        assert_eq!(late(&run), ["least 14 ns early", "20.0 us"]);
     }
 
     #[test]

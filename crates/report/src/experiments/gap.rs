@@ -41,7 +41,7 @@ pub(crate) fn growth(group: &[Row<'_, Gap>]) -> Option<String> {
     let what = if is_median && last_is_median {
         "median"
     } else {
-        "average"
+        "median or mean"
     };
     let [short, long] = [short, long].map(units::nominal);
     let times = if first > 0.0 && last > 0.0 {

@@ -177,6 +177,17 @@ fn each_call_is_emulated_and_says_what_it_says_without() {
     }
 }
 
+/// Each such question is a call of the kernel, for which only a log has a use.
+#[test]
+fn a_wait_that_is_not_logged_does_not_ask_who_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(&folder, "waits", &[]);
+    for (options, code) in [(&["linux"][..], 0), (&["linux", "--log", "log.tsv"], 159)] {
+        let done = emulate(options, &program, &["unasked"]);
+        assert_eq!(done.status.code(), Some(code), "{options:?}: {done:?}");
+    }
+}
+
 #[test]
 fn a_timer_of_a_file_descriptor_expires_when_the_rule_ends_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -214,6 +225,15 @@ fn a_timer_of_a_file_descriptor_expires_when_the_rule_ends_it() {
             "{done:?}"
         );
     }
+    // By a tracer, and where only sleeps end on time, all timers keep their lengths.
+    let traced = emulate(&["windows-11", "--by", "ptrace"], &program, &["timers"]);
+    assert_eq!(traced.status.code(), Some(0), "{traced:?}");
+    assert!(
+        stderr(&traced).contains("which kept their lengths"),
+        "{traced:?}"
+    );
+    let accurate = accurate::accurate(&[], &program, &["timers"]);
+    assert_eq!(accurate.status.code(), Some(0), "{accurate:?}");
 }
 
 /// A filter of the program refuses `ppoll` and `epoll_pwait2`, by which waits are emulated.

@@ -595,6 +595,21 @@ static int reset(void) {
     return wrong;
 }
 
+/* Waits where a filter kills whoever asks for the number of its process or thread. */
+static int unasked(void) {
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getpid, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_gettid, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    int wrong = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0;
+    wrong += prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0;
+    return wrong + each_call();
+}
+
 /* Waits where a filter refuses finer calls in this way. */
 static int refused(unsigned way) {
     struct sock_filter filter[] = {
@@ -700,6 +715,7 @@ int main(int count, char **arguments) {
     if (!strcmp(what, "threads")) return threads(atoi(arguments[2]));
     if (!strcmp(what, "missed")) return missed();
     if (!strcmp(what, "reset")) return reset();
+    if (!strcmp(what, "unasked")) return unasked();
     if (!strcmp(what, "refused-with-eperm")) return refused(SECCOMP_RET_ERRNO | EPERM);
     if (!strcmp(what, "refused-with-enosys")) return refused(SECCOMP_RET_ERRNO | ENOSYS);
     if (!strcmp(what, "killed-if-finer")) return refused(SECCOMP_RET_KILL_PROCESS);

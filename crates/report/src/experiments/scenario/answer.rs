@@ -221,9 +221,7 @@ fn overview(
         .if_known();
     let waits = one_length.map(|length| format!("waits of {length}"));
     let alike = prose::list([alike].into_iter().filter(|it| !it.is_empty()).chain(waits));
-    let caption = prose::when(!alike.is_empty(), || {
-        format!("The same in all rows: {alike}.")
-    });
+    let caption = prose::when(!alike.is_empty(), || format!("Each row: {alike}."));
     verdict.told(table, caption)
 }
 
