@@ -176,7 +176,7 @@ impl Rests<'_> {
         let (of, sure) = self.lengths;
         let names = self.names.join(", ");
         format!(
-            "{names}: {compared}. {sure} of {of} sleep parameters are documented or measured{load}{set}."
+            "Model {names}: {compared}. Publications give {sure} of its {of} sleep parameters{load}{set}."
         )
     }
 }

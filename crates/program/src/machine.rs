@@ -21,7 +21,7 @@ pub trait Machine {
     ///
     /// # Errors
     /// As [`check`](Self::check), before anything runs; and when something
-    /// that was granted then is no longer to be had.
+    /// that was granted then is no longer available.
     fn run(&mut self, program: &Program) -> Result<Observations, Refusal>;
 
     /// Gives the next run the chances of this round, counted from 0. They depend on the machine's

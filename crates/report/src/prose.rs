@@ -38,10 +38,10 @@ pub(crate) fn page() -> usize {
     columns().map_or(WIDTH, |columns| columns.min(WIDTH))
 }
 
-/// Names in words; of more than two the first, and how many others there are.
-pub(crate) fn first_and_more(names: &[&str]) -> String {
+/// Names in words; of more than two how many there are, and the first.
+pub(crate) fn some(names: &[&str]) -> String {
     match names {
-        [first, others @ ..] if others.len() > 1 => format!("{first} and {} more", others.len()),
+        [first, _, _, ..] => format!("{} others, such as {first}", names.len()),
         names => names.join(" and "),
     }
 }

@@ -61,7 +61,7 @@ pub fn warnings(facts: &MachineFacts, results: &[Measurement], setting: Setting)
     if setting.rounds < 6 && results.iter().any(has_intervals) {
         warn(
             format!(
-                "{} of the 6 rounds that 95 % intervals need: the intervals are the whole range.",
+                "Rounds were too few for 95 % intervals ({} of 6): the intervals are the whole range.",
                 setting.rounds
             ),
             "Use --rounds 6 or more.",
@@ -184,7 +184,7 @@ pub fn disturbed(seen: &Disturbance) -> Vec<Warning> {
     if let Some(stolen) = seen.stolen_ns.filter(|stolen| *stolen >= STOLEN_NS) {
         warn(
             format!(
-                "{too_busy}The hypervisor gave {on} to others for {} of the run.",
+                "{too_busy}The hypervisor took {on} away for {} of the run.",
                 Nanos::new(stolen)
             ),
             "Repeat the run when the host is quieter, and look at medians rather than tails.",

@@ -117,7 +117,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// just inserting a timer. Sleeps that were polled before the fork go on there when they
 /// are polled again, and may be dropped.
 ///
-/// # Where there is no thread to be had
+/// # Where no thread can be started
 ///
 /// The task is woken again and again until the deadline, which takes a CPU.
 ///

@@ -3,8 +3,8 @@
 
 use punctual_program::Refusal;
 use punctual_record::MachineFacts;
-use punctual_report::prose;
 use punctual_report::tables::{self, table::Table};
+use punctual_report::{Verdict, prose};
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::{Active, Job, Machine, PoolResult, Prediction, System, predict, simulate};
 
@@ -15,7 +15,7 @@ use crate::rows::ZeroRow;
 use crate::validation::bursts_of_the_test;
 
 /// The proposal that is all the others together.
-const ALL: &str = "all of them";
+const ALL: &str = "three changes";
 
 /// One line of the story.
 #[derive(Clone, Debug)]
@@ -61,9 +61,9 @@ pub fn lines() -> Vec<Line> {
         proposal("fewer threads", 1, spin, Batch::One),
         proposal("fewer threads", 4, spin, Batch::One),
         proposal("fewer threads", 12, spin, Batch::One),
-        proposal("bigger takes", all, spin, Batch::Workers),
-        proposal("bigger takes", all, spin, Batch::TwiceWorkers),
-        proposal("bigger takes", all, spin, Batch::Half),
+        proposal("bigger batches", all, spin, Batch::Workers),
+        proposal("bigger batches", all, spin, Batch::TwiceWorkers),
+        proposal("bigger batches", all, spin, Batch::Half),
         proposal("queued lock", all, LockKind::Mcs, Batch::One),
         proposal("blocking lock", all, LockKind::Mutex, Batch::One),
         proposal(ALL, 4, LockKind::Mutex, Batch::Growing),
@@ -121,33 +121,101 @@ pub fn machine_facts() -> MachineFacts {
 }
 
 /// The answer of the story: the cost of the lock, and the gain of all proposals together.
-fn answer(lines: &[Line], told: &[Prediction]) -> String {
+fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     let (first, line) = (&told[0].central, &lines[0]);
-    let mut text = format!(
-        "With one page at a time under one spin lock, the {} threads of {} on {} CPUs spend {} % of their CPU time waiting \
+    let mut sentences = vec![format!(
+        "{}: {} threads on {} CPUs take one page at a time, under one spin lock. They spend {} % of their CPU time waiting \
          for the lock.",
-        line.setting.workers,
         line.what,
+        line.setting.workers,
         line.machine.topology.cpus(),
         number(first.split.waiting * 100.0),
-    );
+    )];
     if let Ok(bursts) = bursts_of_the_test() {
         let cpus = bursts.cpus();
-        text += &filled(&format!(
-            " In the article's test of two processes, zeroing keeps {cpus:.1} CPUs busy (the article: {{test.cpus}})."
-        ));
+        sentences.push(filled(&format!(
+            "The simulation of the article's test keeps {cpus:.1} CPUs busy (the article: {{test.cpus}})."
+        )));
     }
     let mut told = lines.iter().zip(told);
     let all = told.find(|(line, _)| line.what == ALL);
     if let Some((line, told)) = all {
-        text += &format!(
-            " With {} threads that take more pages at a time, under a {}, Windows 10 would zero {} times as much per second of CPU time.",
+        sentences.push(format!(
+            "With {} threads, growing batches and a {}, {} would zero {} times as much per second of CPU time, and {} times as \
+             much per second.",
             line.setting.workers,
             line.setting.lock,
+            lines[0].what,
             number(told.central.gb_per_cpu_s() / first.gb_per_cpu_s()),
-        );
+            number(told.central.wall_gb_per_s() / first.wall_gb_per_s()),
+        ));
     }
-    prose::paragraph(&text)
+    sentences
+}
+
+/// The next step.
+const NEXT: &str = "Next: punctual zero advise finds the best pool here";
+
+/// The answer in one screen, with the first line of each proposal.
+pub fn verdict(lines: &[Line], told: &[Prediction]) -> Verdict {
+    let first = told[0].central.gb_per_cpu_s();
+    let mut rows: Vec<(&Line, &Prediction)> = lines.iter().zip(told).collect();
+    let all = rows.len();
+    rows.retain(|(line, _)| line.is_proposal || std::ptr::eq(*line, &lines[0]));
+    rows.dedup_by_key(|(line, _)| line.what);
+    let more = prose::when(rows.len() < all, || {
+        format!("; --full has {} more rows", all - rows.len())
+    });
+    let next = format!("{NEXT}{more}.");
+    let pages = |setting: &Setting| match setting.batch {
+        Batch::Workers => setting.workers.to_string(),
+        batch => batch.to_string(),
+    };
+    let unconfirmed = |(line, _): &(&Line, _)| line.machine.not_validated(&line.setting);
+    let unconfirmed = distinct(rows.iter().flat_map(unconfirmed));
+    let unconfirmed = prose::when(!unconfirmed.is_empty(), || {
+        let locks: Vec<String> = unconfirmed.iter().map(ToString::to_string).collect();
+        let locks = locks.join(", ");
+        format!(" Not confirmed by a published measurement: {locks}.")
+    });
+    let table = Table::new("", &rows)
+        .column("simulated", |(line, _)| line.what)
+        .column("threads", |(line, _)| line.setting.workers.to_string())
+        .column("batch", |(line, _)| pages(&line.setting))
+        .column("lock", |(line, _)| locks(&line.setting))
+        .mark_in_words("growing", "growing: each has one page more.")
+        .mark_in_words("mcs", "tas, mcs: spin locks.")
+        .column("waiting %", |(_, told)| {
+            number(told.central.split.waiting * 100.0)
+        })
+        .column("GB per CPU-s", |(_, told)| {
+            number(told.of(PoolResult::gb_per_cpu_s).median)
+        })
+        .column("GB per s", |(_, told)| {
+            number(told.central.wall_gb_per_s())
+        })
+        .column("gain", |(_, told)| gain(told, first))
+        .in_words(format!(
+            "batch: the pages that a thread takes at a time. gain: GB (1e9 bytes) per CPU-s, as a multiple of the first row.{unconfirmed}"
+        ));
+    let verdict = Verdict {
+        heading: "punctual zero simulate article: Windows 10 and remedies, simulated".to_owned(),
+        ..Verdict::new(answer(lines, told), next)
+    };
+    verdict.told(table, "")
+}
+
+fn gain(told: &Prediction, first: f64) -> String {
+    let of = told.of(PoolResult::gb_per_cpu_s).median / first;
+    number(of)
+}
+
+/// The lock of a pool, and that of its list of zeroed pages.
+fn locks(setting: &Setting) -> String {
+    match setting.returns {
+        Some(returns) => format!("{} + {returns}", setting.lock),
+        None => setting.lock.to_string(),
+    }
 }
 
 /// The story as an answer, and a table with a line each.
@@ -174,12 +242,8 @@ The systems of the page-zeroing article, and changes that would have helped Wind
     let rows = lines.iter().zip(told).map(|(line, told)| {
         let now = &told.central;
         let setting = &line.setting;
-        let locks = match setting.returns {
-            Some(returns) => format!("{} + {returns}", setting.lock),
-            None => setting.lock.to_string(),
-        };
         let not_validated = !line.machine.not_validated(setting).is_empty();
-        let lock = lock_in_words(&locks, not_validated);
+        let lock = lock_in_words(&locks(setting), not_validated);
         let per_cpu_s = told.of(PoolResult::gb_per_cpu_s);
         vec![
             line.what.to_owned(),
@@ -193,7 +257,7 @@ The systems of the page-zeroing article, and changes that would have helped Wind
             number(now.split.waiting * 100.0),
             number(now.wall_gb_per_s()),
             match line.is_proposal {
-                true => format!("{}x", number(per_cpu_s.median / first)),
+                true => gain(told, first),
                 false => String::new(),
             },
         ]
@@ -203,7 +267,7 @@ The systems of the page-zeroing article, and changes that would have helped Wind
     let table = Table::new(&title, &rows).names(4);
     let columns = head.iter().enumerate().map(|(i, head)| (*head, i));
     let table = table.each(columns, |row, i| row[*i].clone());
-    let mut text = answer(lines, told) + "\n";
+    let mut text = prose::paragraph(&answer(lines, told).join(" ")) + "\n";
     text += &table.within(tables::width()).section().text;
     text += &conclusions(&told[0].central);
     let pages = told.iter().map(|told| told.central.simulated_pages);
@@ -227,7 +291,7 @@ The systems of the page-zeroing article, and changes that would have helped Wind
         .iter()
         .any(|line| !line.machine.not_validated(&line.setting).is_empty());
     text += &prose::when(is_marked, || prose::paragraph(NOT_VALIDATED));
-    text + "\nNext: punctual zero advise measures which pool is best on this computer.\n"
+    text + &format!("\n{NEXT}.\n")
 }
 
 fn seen() -> Vec<String> {
@@ -254,11 +318,11 @@ fn conclusions(first: &PoolResult) -> String {
     let besides = windows_10.bookkeeping();
     let paragraphs = [
         format!(
-            "published: from the article's {} GiB in {} s of CPU time. batch: the pages of a take; n is the number of threads, \
+            "published: from the article's {} GiB in {} s of CPU time. batch: the pages that a thread takes at a time; n is the number of threads, \
              half is half of the pages left. us/page: CPU time of all threads together. \
              between: the range of GB/CPU-s, with each unknown figure of the computer varied in turn; for the three \
-             systems, also with half of their threads. gain: GB/CPU-s as a multiple of that of Windows 10. all of \
-             them: four threads, takes that grow, and a mutex that spins for up to 5 us before it sleeps.",
+             systems, also with half of their threads. gain: GB/CPU-s as a multiple of that of Windows 10. \
+             three changes: four threads, batches that grow, and a mutex that spins for up to 5 us before it sleeps.",
             FIGURES.test.zeroed_gib, FIGURES.test.cpu_s,
         ),
         format!(

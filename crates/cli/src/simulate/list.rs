@@ -18,7 +18,7 @@ pub(super) fn text() -> String {
     });
     let robustness = row([
         ROBUSTNESS,
-        "What strategies make of a scheduler that steals time: `bench robustness`",
+        "How strategies cope with a scheduler that takes CPU time away: punctual bench robustness",
         "fake-1ms to fake-10ms",
     ]);
     let mut sections = vec![punctual_report::table(

@@ -184,7 +184,7 @@ fn area(args: &AdviseArgs, stop: &Stop) -> Result<Area> {
 fn announce(plan: &mut PoolPlan) -> Result<()> {
     plan.warm_up()?;
     say!(
-        "zero advise: runs {} pools in {} on memory of {}, {}",
+        "zero advise: runs {} pools in {} on {}, {}",
         plan.cells.len(),
         session::rounds(plan.rounds),
         plan.memory_in_words(),

@@ -88,7 +88,7 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
 
     session::say_left_out(&plan.left_out);
     say!(
-        "zero probe: touches {} once beforehand",
+        "zero probe: touches {} once before it measures",
         plan.memory_in_words()
     );
     plan.warm_up().with_context(|| {

@@ -170,7 +170,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Done> {
 fn touch(plan: &mut PoolPlan) -> Result<()> {
     session::say_left_out(&plan.left_out);
     say!(
-        "zero run: touches its memory once beforehand ({})",
+        "zero run: touches its memory once before it measures ({})",
         plan.memory_in_words()
     );
     Ok(plan.warm_up()?)

@@ -30,8 +30,8 @@ Cache lines travel between cores, one request after the other; memory has so muc
 the real ones. --list names the source of each figure of a computer, or says that it is a guess. With --full a formula for \
 the rate stands beside the simulation (closed form, after Boyd-Wickizer and others, 2012).
 
-`punctual zero simulate article` tells the page-zeroing article's case: what it cost, what each of its proposals would \
-have brought, and what Windows 11 and Server 2022 made of it.";
+`punctual zero simulate article` simulates the systems of the page-zeroing article: the cost on Windows 10, the gain of each \
+proposed change, and the costs on Windows 11 and Server 2022.";
 
 pub(crate) const AFTER: &str = "\
 Exit codes: 0 done; with --validate 1 if a figure is not as published and the deviation is not explained; 2 could not run; \
@@ -318,7 +318,9 @@ fn tell_article(args: &SimulateArgs) -> Result<Done> {
         true => String::new(),
         false => article::text(&lines, &told),
     };
-    let shown = args.output.shown(None, text, || ZeroRow::sections(&run));
+    let verdict = (!told.is_empty()).then(|| article::verdict(&lines, &told));
+    let sections = || ZeroRow::sections(&run);
+    let shown = args.output.shown(verdict, text, sections);
     outputs.deliver(&run, &(shown + &how_far(told.len(), lines.len())))
 }
 

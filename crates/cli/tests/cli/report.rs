@@ -45,7 +45,7 @@ fn runs_of_all_products_are_one_page_the_same_each_time() {
         "<code>punctual report doctor.json linux.json requests.json zero.json</code>",
         "Lateness against CPU time at 60 Hz",
         "The rule in force for this process",
-        "The lowest request rules, for everybody",
+        "The shortest requested timer interval applies to all programs",
         "Where the CPU time",
     ] {
         assert!(html.contains(needed), "{needed}");

@@ -146,18 +146,18 @@ fn on_a_model_of_others_the_figures_are_compared_and_nothing_fails() {
     let answer = own.split_once("\n\n").unwrap().1.replace('\n', " ");
     assert!(
         answer.starts_with(
-            "The median sleep ranged from 1.999 ms (phase \"B asks for 2 ms\") to 15.625 ms (phase \"nobody asks\"). \
-             Scenario: \"The lowest request rules, for everybody\". The simulation agrees with all its 5 published figures."
+            "Thread A waits for 1 ms. Its median wait took 1.999 ms (phase \"B asks for 2 ms\") to 15.625 ms (phase \"nobody asks\"). \
+             Scenario: \"The shortest requested timer interval applies to all programs\". The simulation agrees with all 5 published figures of this scenario."
         ),
         "{own}"
     );
     let other = "lowest-request-wins --on windows-10-2004";
     let text = simulate_well(directory, &format!("{other} --json run.json"));
     let answer = text.split_once("\n\n").unwrap().1.replace('\n', " ");
-    assert!(!answer.contains("The lowest request rules"), "{text}");
+    assert!(!answer.contains("The shortest requested timer"), "{text}");
     assert!(
         answer.contains(
-            "Its sources are about other models; of their figures, 2 of 5 agree. One that differs: wakes per s of A in \
+            "The published figures are about other models; of these figures, 2 of 5 agree. One that differs: wakes per s of A in \
              \"B asks for 2 ms\": 500 +- 5 /s stated, 62.5 /s simulated."
         ),
         "{text}"
@@ -173,8 +173,8 @@ fn on_a_model_of_others_the_figures_are_compared_and_nothing_fails() {
     let both = simulate_well(directory, &format!("{other} --on windows-10-1909"));
     let answer = both.replace('\n', " ");
     for words in [
-        "The simulation agrees with all its 5 published figures.",
-        "of their figures, 2 of 5 agree.",
+        "The simulation agrees with all 5 published figures of this scenario.",
+        "of these figures, 2 of 5 agree.",
     ] {
         assert!(answer.contains(words), "{both}");
     }

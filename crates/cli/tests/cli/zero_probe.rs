@@ -139,7 +139,7 @@ fn it_says_what_it_is_about_to_do() {
     );
     let announced = stderr(&output);
     assert!(
-        announced.contains("touches 4 MiB once beforehand"),
+        announced.contains("touches 4 MiB once before it measures"),
         "{announced}"
     );
     assert!(

@@ -110,7 +110,7 @@ fn the_run_says_what_it_depends_on() {
     );
     assert!(!run.interrupted && run.started_at.is_some());
     let warned = |words: &str| run.warnings.iter().any(|w| w.what.contains(words));
-    assert!(warned("1 of the 6 rounds"));
+    assert!(warned("(1 of 6)"));
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
         // Their names are in the warnings, which can be shared without names.
         Remedy::CloseOthers(share) => (
             "Close what else runs on this CPU, or measure on another.".into(),
-            format!("others had {:.0} % of it meanwhile", share * 100.0),
+            format!("others used {:.0} % of it during the measurement", share * 100.0),
             match disturbance.quieter_cpu {
                 Some(cpu) => format!("punctual doctor --cpu {cpu}  # which was idle more").into(),
                 None => "ps -eo psr,pcpu,pid,comm --sort=-pcpu | head  # psr is the CPU of each".into(),
@@ -49,7 +49,7 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
             "Have CPUs of this virtual machine that its host gives to no other guest: dedicated or pinned ones. Nothing inside \
              it prevents that."
                 .into(),
-            format!("the hypervisor had {:.1} % of them meanwhile", share * 100.0),
+            format!("the hypervisor took {:.1} % of them during the measurement", share * 100.0),
             "vmstat 1  # st is the share that was stolen".into(),
         ),
         Remedy::PreemptAtOnce(queued) => (
@@ -480,7 +480,10 @@ mod tests {
             );
         }
         let (_, expected, _) = said(HostFacts::default(), Remedy::UnsharedCpus(0.0317));
-        assert_eq!(expected, "the hypervisor had 3.2 % of them meanwhile");
+        assert_eq!(
+            expected,
+            "the hypervisor took 3.2 % of them during the measurement"
+        );
     }
 
     #[test]
@@ -509,7 +512,10 @@ mod tests {
             !all.contains("mary-secret") && !all.contains("4711"),
             "{all}"
         );
-        assert_eq!(unused[1].expected, "others had 50 % of it meanwhile");
+        assert_eq!(
+            unused[1].expected,
+            "others used 50 % of it during the measurement"
+        );
         disturbance.throttled = Some(Throttled {
             periods: 2,
             time_ns: 160_000_000,

@@ -89,22 +89,22 @@ fn linux(situation: &Situation) -> String {
         );
     }
     let slack = match situation.host.slack {
-        Some(slack) => format!("the timer slack of the thread, {slack}"),
+        Some(slack) => format!("the timer slack of the thread, {slack},"),
         None => "the timer slack of the thread".to_owned(),
     };
     format!(
-        "Linux: a sleep ends after its deadline by {slack}, or sooner if something else interrupts its CPU. timerfd has no \
-         slack. The time to wake up is added."
+        "Linux: {slack} delays the end of a sleep, unless another interrupt of its CPU comes first. timerfd has no slack. \
+         The time to wake up is added."
     )
 }
 
 fn windows(situation: &Situation) -> String {
     let Some(interval) = situation.interval else {
-        return "Windows: a sleep ends at the first clock interrupt after its length. Their interval is not known."
+        return "Windows: a sleep ends at the first clock interrupt after its length has passed. Their interval is not known."
             .to_owned();
     };
     let mut text = format!(
-        "Windows: a sleep ends at the first clock interrupt after its length. These are {} apart",
+        "Windows: a sleep ends at the first clock interrupt after its length has passed. These are {} apart",
         interval.current
     );
     // A clock rounds what this process asks for down by less than that.

@@ -132,15 +132,18 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
             format!("{} {}", units::nominal(row.of.asked_ns), row.m.subject)
         })
         .told([PREDICTED])
-        .in_words("predicted: without the time to wake up.")
+        .in_words(match rows.iter().any(|row| wake(row.of).is_some()) {
+            true => "predicted: without the time to wake up, for which `agrees` allows.",
+            false => "",
+        })
         .column("late", |row| late(row, &rows))
         .in_words("late: the median.")
-        .mark_in_words("least", "least: of the waits of this length.")
+        .mark_in_words("lowest", "lowest: the least late wait of this length.")
         .told([P90])
         .column("verdict", |row| {
             row.of.verdict.map_or(REFERENCE, Judged::name)
         })
-        .mark_in_words(REFERENCE, "reference: only for comparison.")
+        .mark_in_words(REFERENCE, "reference: for comparison, without a verdict.")
         .mark_in_words(
             "inconclusive",
             "inconclusive: the waits are too few or too varied to confirm the prediction.",
@@ -177,16 +180,16 @@ fn in_words(row: &Row<'_, Doctor>) -> String {
         );
     }
     let verdict = match row.of.verdict {
-        Some(Judged::Agrees) if row.of.wake_cost_ns.is_some() => {
-            "plus the time to wake up, which agrees"
-        }
         Some(Judged::Agrees) => "which agrees",
         Some(Judged::Disagrees) => "which differs: something else makes it late",
         Some(Judged::Sooner) => "but other interrupts ended it sooner",
         _ => "but these waits are too few or too varied to confirm that",
     };
-    let comma = if verdict.starts_with("plus") { "" } else { "," };
-    format!("{begin}; the timer rule in force predicts {predicted}{comma} {verdict}.")
+    let wake = wake(row.of).filter(|_| row.of.verdict == Some(Judged::Agrees));
+    let wake = wake.map_or_else(String::new, |ns| {
+        format!(" plus about {} to wake up", units::duration(ns))
+    });
+    format!("{begin}; the timer rule in force predicts {predicted}{wake}, {verdict}.")
 }
 
 /// The first so many sentences.
@@ -221,7 +224,7 @@ fn late(row: &Row<'_, Doctor>, all: &[Row<'_, Doctor>]) -> Option<Cell> {
     let alike: Vec<f64> = alike.filter_map(typical).collect();
     let ns = typical(row)?;
     let is_least = alike.len() > 1 && alike.iter().all(|other| ns <= *other);
-    Some(Cell::from(units::lateness(ns)).marked(is_least.then_some("least")))
+    Some(Cell::from(units::lateness(ns)).marked(is_least.then_some("lowest")))
 }
 
 #[cfg(not(target_family = "wasm"))]
@@ -350,7 +353,7 @@ mod tests {
     fn on_a_busy_computer_others_are_to_be_closed_before_the_rule_is_blamed() {
         let advice = Advice {
             what: "Close what else runs on this CPU.".to_owned(),
-            expected: "others had 93 % of it meanwhile".to_owned(),
+            expected: "others used 93 % of it during the measurement".to_owned(),
             ..Advice::default()
         };
         let mut run = diagnosed(Some(Judged::TooBusy), vec![advice]);
@@ -367,8 +370,8 @@ mod tests {
         );
         assert_eq!(
             busy.sentences[1],
-            "Load delays all waits, so this comes first: Close what else runs on this CPU. Others had \
-             93 % of it meanwhile."
+            "Load delays all waits, so this comes first: Close what else runs on this CPU. Others \
+             used 93 % of it during the measurement."
         );
     }
 

@@ -38,20 +38,18 @@ pub(crate) fn growth(group: &[Row<'_, Gap>]) -> Option<String> {
     let [(short, first, is_median), .., (long, last, last_is_median)] = known[..] else {
         return None;
     };
-    let what = if is_median && last_is_median {
-        "median"
-    } else {
-        "median or mean"
-    };
     let [short, long] = [short, long].map(units::nominal);
     let times = if first > 0.0 && last > 0.0 {
         format!(": {} times as much", units::ratio(last / first))
     } else {
         String::new()
     };
-    let [first, last] = [first, last].map(units::duration);
+    let [first, last] = [(first, is_median), (last, last_is_median)].map(|(ns, is_median)| {
+        let what = if is_median { "median" } else { "mean" };
+        format!("{} ({what})", units::duration(ns))
+    });
     Some(format!(
-        "the {what} latency is {first} after {short} asleep and {last} after {long}{times}."
+        "a sleep of {short} ends {first} late, and one of {long} {last}{times}."
     ))
 }
 

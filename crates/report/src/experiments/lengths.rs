@@ -77,7 +77,9 @@ impl Points {
                     let mut here = cells.iter().filter(|cell| cell.at == *at);
                     let cell = here.find(|cell| cell.subject == *subject)?;
                     let is_least = cell.value <= least(*at);
-                    Some(Cell::from((self.written)(cell.value)).marked(is_least.then_some("least")))
+                    Some(
+                        Cell::from((self.written)(cell.value)).marked(is_least.then_some("lowest")),
+                    )
                 },
             );
         let sentence = match (&points[..], counted.get(1).filter(|(times, _)| *times > 0)) {

@@ -244,15 +244,13 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     if !early.is_empty() {
         sentences.push(format!("Some waits ended early: {early}."));
     }
-    let are_apart = others.iter().all(|(_, judged)| *judged == Judged::Apart);
     let table = Table::new("", &rows)
         .column("call, 1 ms", |row| row.of.method.as_str())
         .column("late", |row| {
             let is_least = std::ptr::eq(row.m, least.m);
-            let mark = match (is_least, are_apart) {
-                (true, true) => Some("least"),
-                (true, false) => (rows.len() > 1).then_some("alike"),
-                (false, _) => (judged(least, row) != Judged::Apart).then_some("alike"),
+            let mark = match is_least {
+                true => (rows.len() > 1).then_some("lowest"),
+                false => (judged(least, row) != Judged::Apart).then_some("alike"),
             };
             Cell::from(units::duration(typical_ns(row))).marked(mark)
         })
@@ -266,10 +264,17 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .blank(Why::NOT_COUNTED);
     let waits = select::waits(&rows);
     let next = "Next: punctual doctor says why waits are this late, and what helps; --full has all lengths.";
-    Some(Verdict::new(sentences, next).told(
-        table,
-        format!("n = {waits} waits of 1 ms each. late: the median; the mean in rows of fewer than 20 waits."),
-    ))
+    let is_median = |row: &Row<'_, Sleep>| {
+        select::typical_late_ns(row.m).is_none_or(|(_, is_median)| is_median)
+    };
+    let late = match rows.iter().all(is_median) {
+        true => "late: the median.",
+        false => "late: the median; the mean in rows of fewer than 20 waits.",
+    };
+    Some(
+        Verdict::new(sentences, next)
+            .told(table, format!("n = {waits} waits of 1 ms each. {late}")),
+    )
 }
 
 /// Whether a call is later than the least late one.
@@ -339,10 +344,10 @@ fn least_late(
             late(least)
         )),
         _ => Some(format!(
-            "The least late of {n} calls is {}: {}. No significant difference from {}.",
+            "The least late of {n} calls is {}: {}. It does not differ significantly from {}.",
             least.of.method,
             late(least),
-            prose::first_and_more(&those(Judged::Alike).collect::<Vec<_>>())
+            prose::some(&those(Judged::Alike).collect::<Vec<_>>())
         )),
     }
 }
@@ -446,7 +451,7 @@ mod tests {
         let (sentences, rows) = said(&[("poll", 258_000), ("select", 260_000), ("Sleep", 900_000)]);
         assert_eq!(
             sentences[1],
-            "The least late of 3 calls is poll: 258 us late in the median, 258 us at most. No significant difference from select."
+            "The least late of 3 calls is poll: 258 us late in the median, 258 us at most. It does not differ significantly from select."
         );
         assert_eq!(rows[2][1], "900 us");
         let few = [row("poll", &[9_000; 20]), row("select", &[90_000; 20])];

@@ -142,8 +142,9 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         sleep_of(first),
         figures(first)[0],
         in_ticks(first),
-        prose::when(random.is_some(), || ", if it begins right after a wake-up"
-            .to_owned())
+        prose::when(random.is_some(), || {
+            " if it begins right after the one before".to_owned()
+        })
     )];
     sentences.extend(random.filter(|told| told.call == first.call).map(|random| {
         let [median, least, most] = figures(random);

@@ -42,7 +42,7 @@ pub struct Evidence {
     pub load: String,
     /// The number of changed parameters, in words.
     pub set: String,
-    /// The comparison with a computer: `never compared with a Mac`.
+    /// The comparison with a computer: `not yet compared with a Mac`.
     pub compared: String,
 }
 
@@ -70,7 +70,7 @@ impl Model {
         let compared = known.compared();
         let computer = compared.computer;
         let compared = match compared.result {
-            "" => format!("never compared with {computer}"),
+            "" => format!("not yet compared with {computer}"),
             result => format!("{result} on {computer}"),
         };
         let set = match set.len() {
@@ -104,7 +104,7 @@ mod tests {
     fn it_says_on_what_the_parameters_of_the_run_rest() {
         let windows = evidence("windows-11");
         assert_eq!(windows.load, "; scheduler from \"Windows Internals\"");
-        assert_eq!(windows.compared, "never compared with a Windows computer");
+        assert_eq!(windows.compared, "not yet compared with a Windows computer");
         let all = windows.lengths;
         assert!(all.1 > 0 && all.1 < all.0, "{windows:?}");
         // A value that the user set rests on the user.

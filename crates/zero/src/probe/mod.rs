@@ -96,7 +96,7 @@ pub fn warnings(facts: &MachineFacts, results: &[ZeroRow], rounds: u32) -> Vec<W
     if rounds < 6 && !results.is_empty() {
         warn(
             format!(
-                "{rounds} of the 6 rounds that 95 % intervals need: the intervals are the whole range."
+                "Rounds were too few for 95 % intervals ({rounds} of 6): the intervals are the whole range."
             ),
             "Use --rounds 6 or more.",
         );
@@ -173,7 +173,7 @@ mod tests {
             []
         );
         let warned = warnings(&MachineFacts::default(), &[quiet], 3);
-        assert!(warned[0].what.starts_with("3 of the 6 rounds"));
+        assert!(warned[0].what.contains("(3 of 6)"));
     }
 
     #[test]

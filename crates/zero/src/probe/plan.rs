@@ -74,7 +74,7 @@ impl ProbePlan {
     /// Touches so much memory once, unless the user wants an end.
     ///
     /// # Errors
-    /// It is not to be had.
+    /// There is not enough memory.
     pub fn warm_up(&mut self) -> Result<(), Refusal> {
         let bytes = self.amounts.used_at_once(&self.parts);
         self.warm_up = match WarmUp::run(bytes, &self.place) {

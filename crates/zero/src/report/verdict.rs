@@ -18,7 +18,30 @@ pub(super) fn verdict(run: &Run<ZeroRow>) -> Option<Verdict> {
 }
 
 /// The meaning of the column.
-const POOL: &str = "pool: the lock, the pages that a worker takes at a time, the workers.";
+const POOL: &str = "pool: its lock, batch (the pages that a worker takes at a time) and workers.";
+
+/// The meaning of words in a pool's name, where it has them.
+const IN_NAMES: [(&str, &str); 8] = [
+    ("tas", "tas: a spin lock."),
+    ("mcs", "mcs: a spin lock with a queue."),
+    ("counter", "counter: an atomic counter, no lock."),
+    ("batch n", "n: as many as workers."),
+    ("batch 2n", "2n: twice as many as workers."),
+    ("batch half", "half: half of the rest."),
+    (
+        "batch guided",
+        "guided: half of the rest, divided by the number of workers.",
+    ),
+    ("batch growing", "growing: each batch has one page more."),
+];
+
+/// With the meaning of the words that its names have.
+fn with_names_explained<'a, R>(table: Table<'a, R>) -> Table<'a, R> {
+    let explain = |table: Table<'a, R>, (word, meaning): &(&'static str, &'static str)| {
+        table.mark_in_words(word, meaning)
+    };
+    IN_NAMES.iter().fold(table, explain)
+}
 
 /// The best of each group in a sentence, and the pools of the first.
 fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
@@ -36,7 +59,7 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
     sentences.extend(matrix(run));
     let whose = match ranked.len() {
         1 => "It".to_owned(),
-        _ => format!("The worst pool, {},", worst.in_words()),
+        _ => format!("The least efficient pool, {},", worst.in_words()),
     };
     sentences.push(format!(
         "{whose} spends {} % of its CPU time waiting for its lock, and {} % zeroing.",
@@ -88,18 +111,20 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
     let counts = ranked.iter().map(|cell| cell.zeroing.rounds.len() as u64);
     let counts = match first.model() {
         Some(_) => {
-            "One simulated pass each [range: unknown figures of the computer varied in turn]"
+            "One simulated pass each. In brackets: the range while unknown figures of the computer vary"
                 .to_owned()
         }
-        None => format!(
-            "n = {} rounds [95 % interval from 6 rounds on]",
-            select::counts(counts)
-        ),
+        None => {
+            let fewest = counts.clone().min().unwrap_or(0);
+            let rounds = select::counts(counts);
+            format!("n = {rounds} rounds. In brackets: {}", interval(fewest))
+        }
     };
     let next = match first.model() {
         Some(_) => "Next: punctual zero run measures it here; --full has all tables.",
         None => "Next: punctual zero advise says which pool to use; --full has all tables.",
     };
+    let table = with_names_explained(table);
     Some(Verdict::new(sentences, next).told(table, format!("{of}{counts}. GB: 1e9 bytes zeroed.")))
 }
 
@@ -136,6 +161,14 @@ fn busy(group: &PoolGroup) -> Option<String> {
 
 /// The fewest rounds whose interval holds the median with 95 %.
 const ROUNDS: usize = 6;
+
+/// The meaning of an interval of so many rounds.
+fn interval(rounds: u64) -> &'static str {
+    match rounds < ROUNDS as u64 {
+        true => "the range",
+        false => "the 95 % interval",
+    }
+}
 
 /// Whether one pool is more than another.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -201,13 +234,11 @@ fn best_of(group: &PoolGroup, groups: &[PoolGroup]) -> Option<String> {
     } = Others::of(group);
     let begin = match ranked.len() {
         1 => format!("The pool {}{among}, zeroes", best.in_words()),
-        _ => format!("The most efficient pool{among}: {},", best.in_words()),
+        _ => format!("The pool {}{among}, zeroes most:", best.in_words()),
     };
     let begin = format!("{begin} {gb} GB per second of CPU time");
     let few = match best.zeroing.rounds.len() {
-        n if n < ROUNDS => {
-            format!("; too few rounds ({n} of {ROUNDS}) to compare it with the others")
-        }
+        n if n < ROUNDS => format!(". To compare pools, {ROUNDS} rounds are needed"),
         _ => format!(
             "; {unjudged} of {all} others have fewer than {ROUNDS} rounds, too few to compare"
         ),
@@ -226,19 +257,22 @@ fn of_probe(run: &Run<ZeroRow>) -> Option<Verdict> {
     let [ordinary, huge] = pages("touch-forward");
     let ordinary = ordinary?;
     let mut sentences = vec![format!(
-        "To touch fresh memory for the first time takes {} of CPU time for each page of 4 KiB.",
+        "The first write to a page of 4 KiB takes {} of CPU time.",
         within(ordinary)
     )];
     if let Some(huge) = huge {
         sentences.push(match (huge.high < ordinary.low, ordinary.high < huge.low) {
             (true, _) => format!(
-                "With huge pages it takes {}: {} times less, a significant difference.",
+                "With huge pages it takes {} for each 4 KiB: {} times less.",
                 within(huge),
                 units::ratio(ordinary.median / huge.median)
             ),
-            (_, true) => format!("With huge pages it takes more: {}.", within(huge)),
+            (_, true) => format!(
+                "With huge pages it takes more for each 4 KiB: {}.",
+                within(huge)
+            ),
             _ => format!(
-                "With huge pages it takes {}: no significant difference.",
+                "With huge pages it takes {} for each 4 KiB: no significant difference.",
                 within(huge)
             ),
         });
@@ -246,7 +280,7 @@ fn of_probe(run: &Run<ZeroRow>) -> Option<Verdict> {
     let [again, _] = pages("touch-again");
     sentences.extend(again.map(|again| {
         format!(
-            "To write to the same memory again takes {}: keep memory and use it again.",
+            "A second write to the page takes {}: keep memory and use it again.",
             within(again)
         )
     }));
@@ -260,10 +294,14 @@ fn of_probe(run: &Run<ZeroRow>) -> Option<Verdict> {
         .column("step", |(step, _)| *step)
         .column("ordinary pages", |(_, [ordinary, _])| ordinary.map(within))
         .column("huge pages", |(_, [_, huge])| huge.map(within));
-    let next = "Next: punctual zero run says how several threads zero it; --full has blocks, processes and the thread that pays.";
+    let rounds = run.beside.rounds.unwrap_or(0).into();
+    let next = "Next: punctual zero run compares pools of threads that zero memory; --full has all tables.";
     Some(Verdict::new(sentences, next).told(
         table,
-        "CPU time for each 4 KiB [95 % interval; with fewer than 6 rounds, the range].",
+        format!(
+            "CPU time for each 4 KiB. In brackets: {}.",
+            interval(rounds)
+        ),
     ))
 }
 
@@ -277,13 +315,13 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
                 _ => "For a balance of both",
             };
             let pool = pick.pool.in_words(pick.rates.not_validated);
-            format!("{goal}: lock {pool}.")
+            format!("{goal}: the pool {pool}.")
         })
         .collect();
     let naive = &advice.naive.rates;
     sentences.push(format!(
-        "One page at a time under a spin lock, with a thread on every CPU, zeroes {} GB per CPU-s: {} % of its CPU time is \
-         wasted.",
+        "The naive pool takes one page at a time under a spin lock, with a thread on every CPU. It zeroes {} GB per CPU-s, {} % \
+         less than one thread that only zeroes.",
         units::gb(naive.gb_per_cpu_s.median),
         units::percent(advice.wasted(naive).unwrap_or(0.0))
     ));
@@ -300,20 +338,20 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
         true => (
             "Next: punctual zero advise measures it on this computer.",
             format!(
-                "The best of {1} pools, by the model of {0}; GB: 1e9 bytes. naive: without this advice",
+                "The best of {1} pools, by the model of {0}; GB: 1e9 bytes",
                 advice.on, advice.considered
             ),
         ),
         false => (
             "Next: punctual zero run shows all pools, and where their CPU time goes.",
             format!(
-                "The best of {} pools, measured here; GB: 1e9 bytes. naive: without this advice",
+                "The best of {} pools, measured here; GB: 1e9 bytes",
                 advice.considered
             ),
         ),
     };
     Verdict::new(sentences, next).told(
-        table,
+        with_names_explained(table),
         format!("{of}. --full has ranges and the rules of thumb.",),
     )
 }

@@ -83,7 +83,7 @@ pub fn warnings(facts: &MachineFacts, results: &[ZeroRow], rounds: u32) -> Vec<W
     if rounds < 6 && !results.is_empty() {
         warn(
             format!(
-                "{rounds} of the 6 rounds that 95 % intervals need: the intervals are the whole range."
+                "Rounds were too few for 95 % intervals ({rounds} of 6): the intervals are the whole range."
             ),
             "Leave out --quick; of `zero run` give --rounds 6 or more.",
         );
@@ -262,7 +262,7 @@ mod tests {
         for says in [
             "Wine",
             "not counted exactly",
-            "5 of the 6 rounds",
+            "(5 of 6)",
             "more workers than CPUs",
             "powersave",
             "virtual machine",

@@ -101,7 +101,13 @@ impl PoolPlan {
         let words: Vec<String> = self
             .areas()
             .iter()
-            .map(|area| format!("{} {}", area.memory.name(), in_words(area.bytes())))
+            .map(|area| {
+                format!(
+                    "{} of {} memory",
+                    in_words(area.bytes()),
+                    area.memory.name()
+                )
+            })
             .collect();
         words.join(", ")
     }
@@ -109,7 +115,7 @@ impl PoolPlan {
     /// Takes the memory, touches all of it once, and sees how fast it goes.
     ///
     /// # Errors
-    /// It is not to be had.
+    /// There is not enough memory.
     pub fn warm_up(&mut self) -> Result<(), Refusal> {
         let lists = |area| {
             self.cells

@@ -90,15 +90,15 @@ pub struct TargetStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LimitedBy {
-    /// Too few waits to tell.
+    /// Too few waits to judge.
     Learning,
-    /// Neither: both are kept with the lightest weight.
+    /// Neither: the lowest weight meets both limits.
     Neither,
-    /// The lateness: it spins as much as that takes.
+    /// Both limits are met; without the limit on lateness the weight would be lower.
     Lateness,
-    /// The CPU time: it spins no more, and is as late as that makes it.
+    /// Spinning takes more than half of its limit. The limit on lateness is met, if there is one.
     Spinning,
-    /// The lateness cannot be kept here, or not with so little spinning.
+    /// The limit on lateness is not met: this computer cannot meet it, or not with so little spinning.
     Unreachable,
 }
 

@@ -137,11 +137,25 @@ fn came_out(rows: &[Row<ScenarioThreads>]) -> Option<String> {
         });
         prose::list(labels)
     };
-    Some(format!(
-        "{begin} ranged from {at_least}{end} ({}) to {at_most}{end} ({}).",
-        of(low),
-        of(high)
-    ))
+    let [low, high] = [low, high].map(|row| of(row));
+    let is_one = |row: &Row<ScenarioThreads>| {
+        row.m.subject == known[0].m.subject
+            && asked(row)
+                .is_some_and(|(min, max)| min == max && asked(&known[0]) == Some((min, max)))
+    };
+    let is_slept = begin == SLEPT.words[0];
+    Some(
+        match asked(&known[0]).filter(|_| is_slept && known.iter().all(is_one)) {
+            Some((length, _)) => format!(
+                "Thread {} waits for {}. Its median wait took {at_least} ({low}) to {at_most} ({high}).",
+                known[0].m.subject,
+                units::nominal(length)
+            ),
+            None => {
+                format!("{begin} ranged from {at_least}{end} ({low}) to {at_most}{end} ({high}).")
+            }
+        },
+    )
 }
 
 type Label = for<'r> fn(&Row<'r, ScenarioThreads>) -> &'r str;
@@ -237,13 +251,13 @@ fn stated(all: &[Expectation], title: Option<&str>) -> Option<String> {
     match (n, &differing[..]) {
         (0, _) => None,
         (1, []) => Some(format!(
-            "{of}The simulation agrees with its one published figure."
+            "{of}The simulation agrees with the one published figure of this scenario."
         )),
         (_, []) => Some(format!(
-            "{of}The simulation agrees with all its {n} published figures."
+            "{of}The simulation agrees with all {n} published figures of this scenario."
         )),
         (_, [first, ..]) => Some(format!(
-            "{of}The simulation agrees with {} of its {n} published figures. One that differs: {}, on {}.",
+            "{of}The simulation agrees with {} of {n} published figures of this scenario. One that differs: {}, on {}.",
             hold.len(),
             figure(first),
             first.on
@@ -271,7 +285,7 @@ fn compared(all: &[Expectation]) -> Option<String> {
         format!(" One that differs: {}{on}.", figure(expected))
     });
     Some(format!(
-        "Its sources are about other models; of their figures, {told}.{example}"
+        "The published figures are about other models; of these figures, {told}.{example}"
     ))
 }
 

@@ -14,8 +14,8 @@ const ROUNDS_TO_JUDGE: usize = 6;
 /// The weight of sentences and table: lateness counts ten times.
 const USUAL: usize = 1;
 
-/// The weight in words, in the first sentence.
-const WEIGHED: &str = " if 1 us late costs as much as 10 us of CPU time";
+/// The weight in words, behind the first sentence.
+const WEIGHED: &str = " (1 us late counts as 10 us of CPU time)";
 
 /// The ways to wait in a loop of one rate, where each has a cost.
 struct Loop<'r> {
@@ -61,10 +61,10 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let rounds = select::counts(loops.iter().flat_map(Loop::rounds));
     let all = loops.iter().flat_map(|one| &one.rows);
     let waits = select::counts(all.map(|m| m.m.late_ns.n));
-    let is_decided = |one: &Loop| (0..WEIGHTS.len()).all(|weight| one.is_decided(weight));
-    let next = match loops.iter().all(is_decided) {
+    let is_known = |one: &Loop| (0..WEIGHTS.len()).all(|weight| !one.needs_rounds(weight));
+    let next = match loops.iter().all(is_known) {
         true if !run.command.contains("--rate") => {
-            "Next: punctual bench --rate 144 for your own rate; --full has all tables."
+            "Next: add --rate 144, or your own rate; --full has all tables."
         }
         true if !run.command.contains("--load") => {
             "Next: add --load 1 to measure beside a busy program; --full has all tables."
@@ -94,7 +94,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .mark_in_words("alike", "alike: not significantly above the lowest.")
         .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.");
     let caption = format!(
-        "Cost: CPU time + 10 x lateness (at most 1 ms counts), divided by the lowest. In brackets: 95 % interval. \
+        "Cost: CPU time + 10 x lateness (of at most 1 ms), divided by the lowest. In brackets: 95 % interval. \
          {rounds} rounds; each way has {waits} waits.{of_all}"
     );
     let verdict = Verdict::new(sentences, next).told(table, caption);
@@ -213,6 +213,17 @@ impl<'r> Loop<'r> {
         others.all(|row| beside(row.m, best.m, weight) == Beside::Dearer)
     }
 
+    /// Whether more rounds may find one of another family dearer than the best by more than 2 %.
+    fn needs_rounds(&self, weight: usize) -> bool {
+        let best = self.best(weight).m;
+        let mut rivals = self.rows.iter().filter(|row| !are_kin(row.m, best));
+        rivals.any(|row| {
+            let ratio = over(row.m, best, weight);
+            beside(row.m, best, weight) != Beside::Dearer
+                && ratio.is_none_or(|ratio| ratio.high > 1.02)
+        })
+    }
+
     /// The subjects of the best's own family that are not significantly dearer.
     fn like_best(&self, weight: usize) -> Vec<&'r str> {
         let best = self.best(weight).m;
@@ -255,6 +266,10 @@ impl<'r> Loop<'r> {
         }
         Some(match beside(row.m, best, USUAL) {
             Beside::NotTold => style.alike(&ratio),
+            // More lateness would not raise the cost.
+            Beside::Dearer if row.m.late_over_1ms_fraction.is_some_and(|over| over > 0.99) => {
+                format!("at least {}", units::ratio(ratio.median))
+            }
             Beside::Dearer => style.dearer(&ratio),
             Beside::NotJudged => units::ratio(ratio.median),
         })
@@ -314,27 +329,27 @@ impl<'r> Loop<'r> {
                     alike => (
                         "cost least",
                         format!(
-                            " No significant difference from {}.",
-                            prose::first_and_more(alike)
+                            " It does not differ significantly from {}.",
+                            prose::some(alike)
                         ),
                     ),
                 };
                 format!(
-                    "{begin} {is}{weighed}: {}.{alike} The next, {}, costs {median} times as much [{low}..{high}].",
+                    "{begin} {is}: {}{weighed}.{alike} The next way, {}, costs {median} times as much [{low}..{high}].",
                     in_figures(best),
                     other.m.subject
                 )
             }
             (Beside::NotJudged, _) => format!(
-                "{begin} cost least{weighed}: {}. {} rounds are too few for an interval; 6 are enough.",
+                "{begin} cost least: {}{weighed}. {} rounds are too few for an interval; 6 are enough.",
                 in_figures(best),
                 best.rounds.len()
             ),
             _ => {
                 format!(
-                    "{begin} cost least{weighed}: {}. No significant difference from {}.",
+                    "{begin} cost least: {}{weighed}. It does not differ significantly from {}.",
                     in_figures(best),
-                    prose::first_and_more(&self.not_told(USUAL))
+                    prose::some(&self.not_told(USUAL))
                 )
             }
         }

@@ -164,7 +164,7 @@ fn what_is_not_told_apart_is_said() {
     let noisy = vec![90.0, 120.0, 80.0, 130.0, 95.0, 110.0];
     let sentence = said(&[("a", vec![100.0; 6]), ("b", noisy), ("c", vec![900.0; 6])]);
     assert!(
-        sentence.contains("No significant difference from b."),
+        sentence.contains("It does not differ significantly from b."),
         "{sentence}"
     );
     let few = said(&[("a", vec![100.0; 3]), ("b", vec![900.0; 3])]);
@@ -183,7 +183,7 @@ fn kin_are_no_rivals() {
         ("spin", vec![400.0; 6]),
     ]);
     assert!(
-        sentence.contains("The next, spin, costs 4.00 times as much"),
+        sentence.contains("The next way, spin, costs 4.00 times as much"),
         "{sentence}"
     );
     // All the same, none of them is the best for certain that others may equal.
@@ -196,7 +196,9 @@ fn kin_are_no_rivals() {
         ("spin", vec![400.0; 6]),
     ]);
     assert!(
-        close.contains("No significant difference from adaptive-balanced. The next, spin,"),
+        close.contains(
+            "It does not differ significantly from adaptive-balanced. The next way, spin,"
+        ),
         "{close}"
     );
     assert!(
@@ -298,7 +300,7 @@ proptest! {
         });
         let sentence = &verdict.sentences[0];
         prop_assert_eq!(sentence.contains("is cheapest if"), is_told, "{}", sentence);
-        let says_so = ["No significant difference from", "too few for an interval"].iter().any(|words| sentence.contains(words));
+        let says_so = ["It does not differ significantly from", "too few for an interval"].iter().any(|words| sentence.contains(words));
         prop_assert_eq!(says_so, !is_told, "{}", sentence);
         // The table says the same: nothing is below the lowest, and as many are not told apart.
         let rows = &verdict.overview.as_ref().unwrap().rows;
