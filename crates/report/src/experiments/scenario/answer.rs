@@ -137,7 +137,7 @@ fn came_out(rows: &[Row<ScenarioThreads>]) -> Option<String> {
         });
         prose::list(labels)
     };
-    let [low, high] = [low, high].map(|row| of(row));
+    let [low, high] = [low, high].map(of);
     let is_one = |row: &Row<ScenarioThreads>| {
         row.m.subject == known[0].m.subject
             && asked(row)
