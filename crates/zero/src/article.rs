@@ -14,8 +14,8 @@ use crate::report::{NOT_VALIDATED, lock_in_words, states_in_words};
 use crate::rows::ZeroRow;
 use crate::validation::bursts_of_the_test;
 
-/// The proposal that is all the others together.
-const ALL: &str = "three changes";
+/// The proposal of more pages at a time.
+const BATCHES: &str = "bigger batches";
 
 /// One line of the story.
 #[derive(Clone, Debug)]
@@ -61,12 +61,12 @@ pub fn lines() -> Vec<Line> {
         proposal("fewer threads", 1, spin, Batch::One),
         proposal("fewer threads", 4, spin, Batch::One),
         proposal("fewer threads", 12, spin, Batch::One),
-        proposal("bigger batches", all, spin, Batch::Workers),
-        proposal("bigger batches", all, spin, Batch::TwiceWorkers),
-        proposal("bigger batches", all, spin, Batch::Half),
+        proposal(BATCHES, all, spin, Batch::Workers),
+        proposal(BATCHES, all, spin, Batch::TwiceWorkers),
+        proposal(BATCHES, all, spin, Batch::Half),
         proposal("queued lock", all, LockKind::Mcs, Batch::One),
         proposal("blocking lock", all, LockKind::Mutex, Batch::One),
-        proposal(ALL, 4, LockKind::Mutex, Batch::Growing),
+        proposal("three changes", 4, LockKind::Mutex, Batch::Growing),
         version("Windows 11", "windows-11"),
         version("Server 2022", "server-2022"),
     ]
@@ -120,7 +120,7 @@ pub fn machine_facts() -> MachineFacts {
     }
 }
 
-/// The answer of the story: the cost of the lock, and the gain of all proposals together.
+/// The answer of the story: the cost of the lock, and the gain of the proposal that leaves all threads at work.
 fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     let (first, line) = (&told[0].central, &lines[0]);
     let mut sentences = vec![format!(
@@ -134,18 +134,16 @@ fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     if let Ok(bursts) = bursts_of_the_test() {
         let cpus = bursts.cpus();
         sentences.push(filled(&format!(
-            "The simulation of the article's test keeps {cpus:.1} CPUs busy (the article: {{test.cpus}})."
+            "In the article's test {{test.cpus}} CPUs were busy zeroing; the simulation of that test has {cpus:.1}."
         )));
     }
     let mut told = lines.iter().zip(told);
-    let all = told.find(|(line, _)| line.what == ALL);
-    if let Some((line, told)) = all {
+    let batches = told.find(|(line, _)| line.what == BATCHES);
+    if let Some((line, told)) = batches {
         sentences.push(format!(
-            "With {} threads, growing batches and a {}, {} would zero {} times as much per second of CPU time, and {} times as \
+            "If each thread took {} pages at a time, they would zero {} times as much per second of CPU time, and {} times as \
              much per second.",
             line.setting.workers,
-            line.setting.lock,
-            lines[0].what,
             number(told.central.gb_per_cpu_s() / first.gb_per_cpu_s()),
             number(told.central.wall_gb_per_s() / first.wall_gb_per_s()),
         ));
@@ -176,14 +174,14 @@ pub fn verdict(lines: &[Line], told: &[Prediction]) -> Verdict {
     let unconfirmed = prose::when(!unconfirmed.is_empty(), || {
         let locks: Vec<String> = unconfirmed.iter().map(ToString::to_string).collect();
         let locks = locks.join(", ");
-        format!(" Not confirmed by a published measurement: {locks}.")
+        format!(" No published measurement confirms the rows with {locks}.")
     });
     let table = Table::new("", &rows)
         .column("simulated", |(line, _)| line.what)
         .column("threads", |(line, _)| line.setting.workers.to_string())
         .column("batch", |(line, _)| pages(&line.setting))
         .column("lock", |(line, _)| locks(&line.setting))
-        .mark_in_words("growing", "growing: each has one page more.")
+        .mark_in_words("growing", "growing: each batch has one page more than the one before.")
         .mark_in_words("mcs", "tas, mcs: spin locks.")
         .column("waiting %", |(_, told)| {
             number(told.central.split.waiting * 100.0)

@@ -95,7 +95,7 @@ fn every_lock_and_batch_measures_a_whole_pool() {
 fn the_run_says_what_it_depends_on() {
     let (said, run) = measured(&format!("{TINY} --threads 1 --lock mcs --batch 64"));
     assert!(
-        said.contains("hot 256 KiB") && said.contains("one setting in 1 round, about"),
+        said.contains("256 KiB of hot memory") && said.contains("one setting in 1 round, about"),
         "{said}"
     );
     for fact in ["zero_kernels", "quick_clock", "quick_clock_cost_ns"] {

@@ -46,10 +46,10 @@ pub(crate) fn growth(group: &[Row<'_, Gap>]) -> Option<String> {
     };
     let [first, last] = [(first, is_median), (last, last_is_median)].map(|(ns, is_median)| {
         let what = if is_median { "median" } else { "mean" };
-        format!("{} ({what})", units::duration(ns))
+        format!("{} late ({what})", units::duration(ns))
     });
     Some(format!(
-        "a sleep of {short} ends {first} late, and one of {long} {last}{times}."
+        "a sleep of {short} ends {first}, and a sleep of {long} ends {last}{times}."
     ))
 }
 

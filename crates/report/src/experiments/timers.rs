@@ -137,14 +137,12 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .collect();
     let first = told.first()?;
     let random = told.iter().find(|told| told.arming == Arming::RandomPhase);
+    let in_a_loop = prose::when(random.is_some(), || "In a loop without pauses, ".to_owned());
     let mut sentences = vec![format!(
-        "{} takes {} in the median{}{}.",
+        "{in_a_loop}{} takes {} in the median{}.",
         sleep_of(first),
         figures(first)[0],
         in_ticks(first),
-        prose::when(random.is_some(), || {
-            " if it begins right after the one before".to_owned()
-        })
     )];
     sentences.extend(random.filter(|told| told.call == first.call).map(|random| {
         let [median, least, most] = figures(random);

@@ -5,10 +5,11 @@ use punctual_report::tables::table::{Cell as TableCell, Table};
 use punctual_report::{Verdict, prose, select, units};
 
 use super::{
-    Cell, NOT_VALIDATED, PoolGroup, duration_within as within, find, of_run, states_in_words,
+    Cell, NOT_VALIDATED, PoolGroup, duration_within as within, find, lock_in_words, of_run,
+    states_in_words, threads_in_words,
 };
 use crate::distinct;
-use crate::rows::{HugePages, PageCost, ZeroAdvice, ZeroRow};
+use crate::rows::{HugePages, PageCost, ZeroAdvice, ZeroPool, ZeroRow};
 
 pub(super) fn verdict(run: &Run<ZeroRow>) -> Option<Verdict> {
     if let Some(advice) = &run.beside.zero_advice {
@@ -27,12 +28,15 @@ const IN_NAMES: [(&str, &str); 8] = [
     ("counter", "counter: an atomic counter, no lock."),
     ("batch n", "n: as many as workers."),
     ("batch 2n", "2n: twice as many as workers."),
-    ("batch half", "half: half of the rest."),
+    ("batch half", "half: half of the pages left."),
     (
         "batch guided",
-        "guided: half of the rest, divided by the number of workers.",
+        "guided: half of the pages left, divided by the number of workers.",
     ),
-    ("batch growing", "growing: each batch has one page more."),
+    (
+        "batch growing",
+        "growing: each batch has one page more than the one before.",
+    ),
 ];
 
 /// With the meaning of the words that its names have.
@@ -58,11 +62,11 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
     sentences.splice(0..0, busy(first));
     sentences.extend(matrix(run));
     let whose = match ranked.len() {
-        1 => "It".to_owned(),
-        _ => format!("The least efficient pool, {},", worst.in_words()),
+        1 => String::new(),
+        _ => format!("The least efficient pool is {}. ", worst.in_words()),
     };
     sentences.push(format!(
-        "{whose} spends {} % of its CPU time waiting for its lock, and {} % zeroing.",
+        "{whose}It spends {} % of its CPU time waiting for its lock, and {} % zeroing.",
         units::percent(worst.zeroing.cpu.waiting),
         units::percent(worst.zeroing.cpu.zeroing),
     ));
@@ -86,7 +90,14 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
         ));
     }
     let of = first.among(&groups);
-    let of = prose::when(!of.is_empty(), || format!("{of}: "));
+    let in_caches = if of.contains("hot memory") {
+        " (in the caches)"
+    } else {
+        ""
+    };
+    let of = prose::when(!of.is_empty(), || {
+        format!("In the table: {of}{in_caches}, ")
+    });
     let others = Others::of(first);
     let mark = |cell: &Cell| match std::ptr::eq(cell, *best) {
         true if others.alike > 0 => Some("alike"),
@@ -225,7 +236,9 @@ fn best_of(group: &PoolGroup, groups: &[PoolGroup]) -> Option<String> {
     let ranked = group.ranked();
     let best = ranked.first()?;
     let among = group.among(groups);
-    let among = prose::when(!among.is_empty(), || format!(" ({among})"));
+    let among = prose::when(!among.is_empty(), || {
+        format!("{}: ", prose::capitalised(&among))
+    });
     let gb = units::gb(best.gb_per_cpu_s().median);
     let Others {
         all,
@@ -233,8 +246,8 @@ fn best_of(group: &PoolGroup, groups: &[PoolGroup]) -> Option<String> {
         unjudged,
     } = Others::of(group);
     let begin = match ranked.len() {
-        1 => format!("The pool {}{among}, zeroes", best.in_words()),
-        _ => format!("The pool {}{among}, zeroes most:", best.in_words()),
+        1 => format!("{among}The pool {} zeroes", best.in_words()),
+        _ => format!("{among}The pool {} zeroes most:", best.in_words()),
     };
     let begin = format!("{begin} {gb} GB per second of CPU time");
     let few = match best.zeroing.rounds.len() {
@@ -314,15 +327,26 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
                 "wall" => "For the most memory per second (goal wall)",
                 _ => "For a balance of both",
             };
-            let pool = pick.pool.in_words(pick.rates.not_validated);
-            format!("{goal}: the pool {pool}.")
+            let ZeroPool {
+                lock,
+                batch,
+                threads,
+                ..
+            } = &pick.pool;
+            let lock = match lock.as_str() {
+                "counter" => "an atomic counter".to_owned(),
+                lock => format!("the lock {}", lock_in_words(lock, pick.rates.not_validated)),
+            };
+            let threads = threads_in_words(*threads);
+            format!("{goal}, use {threads}, batch {batch} and {lock}.")
         })
         .collect();
     let naive = &advice.naive.rates;
     sentences.push(format!(
-        "The naive pool takes one page at a time under a spin lock, with a thread on every CPU. It zeroes {} GB per CPU-s, {} % \
-         less than one thread that only zeroes.",
+        "The naive pool takes one page at a time under a spin lock, with a thread on every CPU. It zeroes {} GB per CPU-s, and \
+         one thread that only zeroes {}: {} % of the CPU time is lost.",
         units::gb(naive.gb_per_cpu_s.median),
+        units::gb(advice.ideal_gb_per_cpu_s),
         units::percent(advice.wasted(naive).unwrap_or(0.0))
     ));
     let rated: Vec<_> = advice.rated().collect();

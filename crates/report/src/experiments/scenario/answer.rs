@@ -147,7 +147,7 @@ fn came_out(rows: &[Row<ScenarioThreads>]) -> Option<String> {
     Some(
         match asked(&known[0]).filter(|_| is_slept && known.iter().all(is_one)) {
             Some((length, _)) => format!(
-                "Thread {} waits for {}. Its median wait took {at_least} ({low}) to {at_most} ({high}).",
+                "Thread {} waits for {}. Its shortest median wait is {at_least} ({low}), its longest {at_most} ({high}).",
                 known[0].m.subject,
                 units::nominal(length)
             ),

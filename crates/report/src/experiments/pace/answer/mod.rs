@@ -14,9 +14,6 @@ const ROUNDS_TO_JUDGE: usize = 6;
 /// The weight of sentences and table: lateness counts ten times.
 const USUAL: usize = 1;
 
-/// The weight in words, behind the first sentence.
-const WEIGHED: &str = " (1 us late counts as 10 us of CPU time)";
-
 /// The ways to wait in a loop of one rate, where each has a cost.
 struct Loop<'r> {
     rate: String,
@@ -49,11 +46,11 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     loops.retain(|one| one.rows.len() > 1);
     // Of three there is no room for more.
     let is_brief = loops.len() >= 3;
-    let in_words = |(i, one): (usize, &Loop)| match is_brief {
+    let in_words = |one: &Loop| match is_brief {
         true => one.in_few_words(),
-        false => one.in_words(if i == 0 { WEIGHED } else { "" }),
+        false => one.in_words(),
     };
-    let mut sentences: Vec<String> = loops.iter().take(3).enumerate().map(in_words).collect();
+    let mut sentences: Vec<String> = loops.iter().take(3).map(in_words).collect();
     let weights = other_weights(&loops).filter(|_| loops.len() < 3);
     let spare = weights.as_ref().map(|_| sentences.len());
     sentences.extend(weights);
@@ -94,7 +91,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .mark_in_words("alike", "alike: not significantly above the lowest.")
         .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.");
     let caption = format!(
-        "Cost: CPU time + 10 x lateness (of at most 1 ms), divided by the lowest. In brackets: 95 % interval. \
+        "Cost: CPU time + 10 x lateness, divided by the lowest. Lateness above 1 ms counts as 1 ms. In brackets: 95 % interval. \
          {rounds} rounds; each way has {waits} waits.{of_all}"
     );
     let verdict = Verdict::new(sentences, next).told(table, caption);
@@ -308,8 +305,8 @@ impl<'r> Loop<'r> {
         }
     }
 
-    /// The best and the next, with `weighed` behind what was found.
-    fn in_words(&self, weighed: &str) -> String {
+    /// The best and the next.
+    fn in_words(&self) -> String {
         let best = self.best(USUAL).m;
         let begin = format!(
             "{}, {}{}",
@@ -335,19 +332,19 @@ impl<'r> Loop<'r> {
                     ),
                 };
                 format!(
-                    "{begin} {is}: {}{weighed}.{alike} The next way, {}, costs {median} times as much [{low}..{high}].",
+                    "{begin} {is}: {}.{alike} The next way, {}, costs {median} times as much [{low}..{high}].",
                     in_figures(best),
                     other.m.subject
                 )
             }
             (Beside::NotJudged, _) => format!(
-                "{begin} cost least: {}{weighed}. {} rounds are too few for an interval; 6 are enough.",
+                "{begin} cost least: {}. {} rounds are too few for an interval; 6 are enough.",
                 in_figures(best),
                 best.rounds.len()
             ),
             _ => {
                 format!(
-                    "{begin} cost least: {}{weighed}. It does not differ significantly from {}.",
+                    "{begin} cost least: {}. It does not differ significantly from {}.",
                     in_figures(best),
                     prose::some(&self.not_told(USUAL))
                 )
