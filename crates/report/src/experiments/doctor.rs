@@ -346,7 +346,7 @@ mod tests {
         let mut later = run.results[0].clone();
         later.late_ns = Late::of(&[20_000; 40]);
         run.results.push(later);
-        assert_eq!(late(&run), ["least 14 ns early", "20.0 us"]);
+        assert_eq!(late(&run), ["lowest 14 ns early", "20.0 us"]);
     }
 
     #[test]

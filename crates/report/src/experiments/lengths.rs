@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(table.head, ["way to wait", "1 us", "5 us", "1 ms"]);
         assert_eq!(
             table.rows[0],
-            ["spin", "least 10 ns", "least 1 ns", "10 ns"]
+            ["spin", "lowest 10 ns", "lowest 1 ns", "10 ns"]
         );
         assert_eq!(table.rows[2], ["timer", "-", "-", "9 ns"]);
     }

@@ -447,7 +447,10 @@ mod tests {
             sentences,
             ["No significant difference of more than 10 % between the 2 calls."]
         );
-        assert!(rows.iter().all(|row| row[1] == "alike 258 us"), "{rows:?}");
+        assert_eq!(
+            [&rows[0][1], &rows[1][1]],
+            ["lowest 258 us", "alike 258 us"]
+        );
         let (sentences, rows) = said(&[("poll", 258_000), ("select", 260_000), ("Sleep", 900_000)]);
         assert_eq!(
             sentences[1],

@@ -206,7 +206,7 @@ fn a_run_beside_others_says_so_at_its_head() {
         }
     };
     let text = punctual_report::text(&busy(0.99));
-    let says = "doubt       the computer was busy, so these results include the effect of other load: others used";
+    let says = "doubt       the computer was busy, so these results include the effect of other load: others had";
     assert!(
         text.lines().take(5).any(|line| line.starts_with(says)),
         "{text}"

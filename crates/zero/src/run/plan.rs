@@ -96,7 +96,7 @@ impl PoolPlan {
         self.cells.len() * self.rounds as usize
     }
 
-    /// How much memory a pass is about, in words: `hot 512 KiB, cold 256 MiB`.
+    /// How much memory a pass is about, in words: `512 KiB of hot memory, 256 MiB of cold memory`.
     pub fn memory_in_words(&self) -> String {
         let words: Vec<String> = self
             .areas()

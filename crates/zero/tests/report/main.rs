@@ -116,7 +116,7 @@ fn said(run: &Run<ZeroRow>) -> Verdict {
 fn the_best_is_named_where_the_rounds_tell_it_apart() {
     let apart = said(&pools(&[[9.0, 10.0, 11.0], [5.0, 6.0, 7.0]], 6));
     assert!(
-        apart.sentences[0].starts_with("The most efficient pool: lock0, batch 64,"),
+        apart.sentences[0].starts_with("The pool lock0, batch 64, 1 thread zeroes most:"),
         "{apart:?}"
     );
     let alike = said(&pools(&[[6.5, 10.0, 11.0], [5.0, 6.0, 7.0]], 6));
@@ -127,7 +127,7 @@ fn the_best_is_named_where_the_rounds_tell_it_apart() {
     let few_rounds = said(&pools(&[[9.0, 10.0, 11.0], [5.0, 6.0, 7.0]], 3));
     let sentence = &few_rounds.sentences[0];
     assert!(
-        sentence.contains("; too few rounds (3 of 6) to compare it with the others."),
+        sentence.ends_with(" To compare pools, 6 rounds are needed."),
         "{sentence}"
     );
     assert!(
@@ -157,7 +157,7 @@ proptest! {
         let rivals = rivals.filter(|ends| is_judged && ends[2] >= best[0]).count();
         let says = |words: &str| verdict.sentences[0].contains(words);
         prop_assert_eq!(says("do not differ significantly"), rivals > 0, "{:?}", verdict);
-        prop_assert_eq!(says("too few rounds ("), !is_judged && others > 0, "{:?}", verdict);
+        prop_assert_eq!(says("6 rounds are needed"), !is_judged && others > 0, "{:?}", verdict);
         let rows = verdict.overview.unwrap().rows;
         let marks = |mark| rows.iter().filter(|row| row[1].starts_with(mark)).count();
         let is_best = rivals == 0 && is_judged && others > 0;
@@ -195,10 +195,7 @@ fn touched(ordinary: [f64; 3], huge: [f64; 3]) -> Verdict {
 #[test]
 fn huge_pages_are_called_cheaper_only_where_they_are() {
     let less = touched([1900.0, 2000.0, 2100.0], [180.0, 200.0, 220.0]);
-    assert!(
-        less.sentences[1].contains("10.0 times less, a significant difference"),
-        "{less:?}"
-    );
+    assert!(less.sentences[1].ends_with("10.0 times less."), "{less:?}");
     let more = touched([180.0, 200.0, 220.0], [1900.0, 2000.0, 2100.0]);
     assert!(more.sentences[1].contains("it takes more"), "{more:?}");
     let alike = touched([150.0, 200.0, 250.0], [140.0, 190.0, 260.0]);
