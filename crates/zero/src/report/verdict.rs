@@ -245,10 +245,13 @@ fn best_of(group: &PoolGroup, groups: &[PoolGroup]) -> Option<String> {
         alike,
         unjudged,
     } = Others::of(group);
-    let begin = match ranked.len() {
-        1 => format!("{among}The pool {} zeroes", best.in_words()),
-        _ => format!("{among}The pool {} zeroes most:", best.in_words()),
+    let the_pool = if among.is_empty() {
+        "The pool"
+    } else {
+        "the pool"
     };
+    let most = if ranked.len() > 1 { " most:" } else { "" };
+    let begin = format!("{among}{the_pool} {} zeroes{most}", best.in_words());
     let begin = format!("{begin} {gb} GB per second of CPU time");
     let few = match best.zeroing.rounds.len() {
         n if n < ROUNDS => format!(". To compare pools, {ROUNDS} rounds are needed"),
