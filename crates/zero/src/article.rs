@@ -134,7 +134,7 @@ fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     if let Ok(bursts) = bursts_of_the_test() {
         let cpus = bursts.cpus();
         sentences.push(filled(&format!(
-            "In the article's test {{test.cpus}} CPUs were busy zeroing; the simulation of that test has {cpus:.1}."
+            "The zeroing threads kept {{test.cpus}} CPUs busy in the article's test, and keep {cpus:.1} busy in its simulation."
         )));
     }
     let mut told = lines.iter().zip(told);

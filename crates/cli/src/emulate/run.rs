@@ -174,6 +174,7 @@ pub(super) fn to_its_end(
     report: impl Fn(Event) + Sync,
 ) -> Result<ExitStatus, Failure> {
     let cannot_run = cannot_run(&stage.file);
+    signals::hand_on(command);
     if let Some((run, page)) = emulated.filter(|_| stage.checked.by == By::Ptrace) {
         let supervised = Supervised {
             run,

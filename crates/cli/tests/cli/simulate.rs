@@ -146,7 +146,7 @@ fn on_a_model_of_others_the_figures_are_compared_and_nothing_fails() {
     let answer = own.split_once("\n\n").unwrap().1.replace('\n', " ");
     assert!(
         answer.starts_with(
-            "Thread A waits for 1 ms. Its shortest median wait is 1.999 ms (phase \"B asks for 2 ms\"), its longest 15.625 ms (phase \"nobody asks\"). \
+            "Thread A waits for 1 ms. Depending on the phase, this takes 1.999 ms (phase \"B asks for 2 ms\") to 15.625 ms (phase \"nobody asks\") in the median. \
              Scenario: \"The shortest requested timer interval applies to all programs\". The simulation agrees with all 5 published figures of this scenario."
         ),
         "{own}"

@@ -133,7 +133,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         })
         .told([PREDICTED])
         .in_words(match rows.iter().any(|row| wake(row.of).is_some()) {
-            true => "predicted: the timer rule alone. agrees: late by that and a wake-up.",
+            true => "predicted: the timer rule alone. agrees: late by about that and one wake-up.",
             false => "",
         })
         .column("late", |row| late(row, &rows))

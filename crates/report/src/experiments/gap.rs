@@ -39,17 +39,12 @@ pub(crate) fn growth(group: &[Row<'_, Gap>]) -> Option<String> {
         return None;
     };
     let [short, long] = [short, long].map(units::nominal);
-    let times = if first > 0.0 && last > 0.0 {
-        format!(": {} times as much", units::ratio(last / first))
-    } else {
-        String::new()
-    };
     let [first, last] = [(first, is_median), (last, last_is_median)].map(|(ns, is_median)| {
         let what = if is_median { "median" } else { "mean" };
         format!("{} late ({what})", units::duration(ns))
     });
     Some(format!(
-        "a sleep of {short} ends {first}, and a sleep of {long} ends {last}{times}."
+        "a sleep of {short} ends {first}, and a sleep of {long} ends {last}."
     ))
 }
 
@@ -59,7 +54,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let calls = select::by_subject(&rows);
     let grows = |(call, group): &(&str, Vec<Row<'_, Gap>>)| {
         let growth = growth(&select::ascending(group, asked_ns))?;
-        Some(format!("With {call}, {growth}"))
+        Some(format!("In a test of longer sleeps with {call}, {growth}"))
     };
     let sentences: Vec<String> = calls.iter().filter_map(grows).collect();
     let asleep = select::values(&rows, asked_ns);

@@ -245,14 +245,11 @@ fn best_of(group: &PoolGroup, groups: &[PoolGroup]) -> Option<String> {
         alike,
         unjudged,
     } = Others::of(group);
-    let the_pool = if among.is_empty() {
-        "The pool"
-    } else {
-        "the pool"
+    let name = best.in_words();
+    let begin = match ranked.len() {
+        1 => format!("{among}{gb} GB per second of CPU time, by the pool {name}"),
+        _ => format!("{among}{gb} GB per second of CPU time is the most, by the pool {name}"),
     };
-    let most = if ranked.len() > 1 { " most:" } else { "" };
-    let begin = format!("{among}{the_pool} {} zeroes{most}", best.in_words());
-    let begin = format!("{begin} {gb} GB per second of CPU time");
     let few = match best.zeroing.rounds.len() {
         n if n < ROUNDS => format!(". To compare pools, {ROUNDS} rounds are needed"),
         _ => format!(
@@ -326,9 +323,9 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
     let mut sentences: Vec<String> = picks
         .map(|pick| {
             let goal = match pick.goal.as_str() {
-                "cpu" => "For the least CPU time (goal cpu)",
-                "wall" => "For the most memory per second (goal wall)",
-                _ => "For a balance of both",
+                "cpu" => "For least CPU time (cpu)",
+                "wall" => "For most memory per second (wall)",
+                _ => "For a balance (balanced)",
             };
             let ZeroPool {
                 lock,
@@ -341,13 +338,19 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
                 lock => format!("the lock {}", lock_in_words(lock, pick.rates.not_validated)),
             };
             let threads = threads_in_words(*threads);
-            format!("{goal}, use {threads}, batch {batch} and {lock}.")
+            let batches = match batch.as_str() {
+                "1" => "batches of 1 page".to_owned(),
+                "n" | "2n" => format!("batches of {batch} pages"),
+                pages if pages.parse::<u64>().is_ok() => format!("batches of {pages} pages"),
+                named => format!("{named} batches"),
+            };
+            format!("{goal}: {threads}, {batches} and {lock}.")
         })
         .collect();
     let naive = &advice.naive.rates;
     sentences.push(format!(
-        "The naive pool takes one page at a time under a spin lock, with a thread on every CPU. It zeroes {} GB per CPU-s, and \
-         one thread that only zeroes {}: {} % of the CPU time is lost.",
+        "The naive pool takes one page at a time under a spin lock, with a thread on every CPU. It zeroes {} GB per CPU-s. \
+         One thread without a pool zeroes {} GB per CPU-s, so the naive pool loses {} %.",
         units::gb(naive.gb_per_cpu_s.median),
         units::gb(advice.ideal_gb_per_cpu_s),
         units::percent(advice.wasted(naive).unwrap_or(0.0))

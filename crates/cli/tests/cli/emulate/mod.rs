@@ -21,6 +21,7 @@ use punctual_preload::page::{Run, SLOTS, Settings};
 use punctual_preload::runtime::{Again, TakenFor, Way};
 use punctual_sim::Model;
 use punctual_sim::rules::Host;
+use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::common::{copy_program, punctual, stderr, stdout};
@@ -174,6 +175,39 @@ fn each_call_is_emulated_and_says_what_it_says_without() {
         } else {
             assert!(waits.iter().any(|wait| wait.by == "event"), "{waits:?}");
         }
+    }
+}
+
+/// A shell starts a program in the background so that Ctrl-C does not end it.
+#[test]
+fn signals_that_are_ignored_stay_ignored() {
+    let ignored = |status: &[u8]| {
+        let status = String::from_utf8_lossy(status);
+        let mask = status
+            .strip_prefix("SigIgn:")
+            .expect("the line of the signals");
+        u64::from_str_radix(mask.trim(), 16).unwrap()
+    };
+    let by_ptrace = &["emulate", "-q", "linux", "--by", "ptrace"][..];
+    let ways = [
+        &["emulate", "-q", "linux"][..],
+        &["exec", "--accurate", "-q"],
+        &["trace", "--for", "9s"],
+    ];
+    for way in ways
+        .into_iter()
+        .chain(cfg!(target_arch = "x86_64").then_some(by_ptrace))
+    {
+        let done = Command::new("sh")
+            .args(["-c", "trap '' INT TERM HUP; exec \"$0\" \"$@\""])
+            .arg(env!("CARGO_BIN_EXE_punctual"))
+            .args(way)
+            .args(["--", "grep", "SigIgn", "/proc/self/status"])
+            .output()
+            .unwrap();
+        let all = [Signal::INT, Signal::TERM, Signal::HUP];
+        let all: u64 = all.iter().map(|signal| 1 << (signal.as_raw() - 1)).sum();
+        assert_eq!(ignored(&done.stdout) & all, all, "{way:?}: {done:?}");
     }
 }
 

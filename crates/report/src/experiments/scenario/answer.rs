@@ -146,11 +146,19 @@ fn came_out(rows: &[Row<ScenarioThreads>]) -> Option<String> {
     let is_slept = begin == SLEPT.words[0];
     Some(
         match asked(&known[0]).filter(|_| is_slept && known.iter().all(is_one)) {
-            Some((length, _)) => format!(
-                "Thread {} waits for {}. Its shortest median wait is {at_least} ({low}), its longest {at_most} ({high}).",
-                known[0].m.subject,
-                units::nominal(length)
-            ),
+            Some((length, _)) => {
+                let names = differing.iter().map(|(label, _)| match *label {
+                    "on" => "the system",
+                    "phase" => "the phase",
+                    label => label,
+                });
+                format!(
+                    "Thread {} waits for {}. Depending on {}, this takes {at_least} ({low}) to {at_most} ({high}) in the median.",
+                    known[0].m.subject,
+                    units::nominal(length),
+                    prose::list(names)
+                )
+            }
             None => {
                 format!("{begin} ranged from {at_least}{end} ({low}) to {at_most}{end} ({high}).")
             }

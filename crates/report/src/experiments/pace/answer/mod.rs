@@ -91,7 +91,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .mark_in_words("alike", "alike: not significantly above the lowest.")
         .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.");
     let caption = format!(
-        "Cost: CPU time + 10 x lateness, divided by the lowest. Lateness above 1 ms counts as 1 ms. In brackets: 95 % interval. \
+        "Cost: CPU time + 10 x lateness, divided by the lowest cost. Lateness above 1 ms counts as 1 ms. In brackets: 95 % interval. \
          {rounds} rounds; each way has {waits} waits.{of_all}"
     );
     let verdict = Verdict::new(sentences, next).told(table, caption);
@@ -283,11 +283,13 @@ impl<'r> Loop<'r> {
         match (best_other, self.not_told(USUAL).len()) {
             (Some(ratio), 0) if self.is_decided(USUAL) => {
                 let median = units::ratio(ratio.median);
-                format!("{begin} is cheapest: {figures}. The next costs {median} times as much.")
+                format!("{begin} is cheapest ({figures}). The next costs {median} times as much.")
             }
-            (_, 0) => format!("{begin} cost least: {figures}."),
+            (_, 0) => format!("{begin} has the lowest cost ({figures})."),
             (_, alike) => {
-                format!("{begin} cost least: {figures}. {alike} more did not differ significantly.")
+                format!(
+                    "{begin} has the lowest cost ({figures}). {alike} more did not differ significantly."
+                )
             }
         }
     }
@@ -324,7 +326,7 @@ impl<'r> Loop<'r> {
                 let (is, alike) = match self.like_best(USUAL).as_slice() {
                     [] => ("is cheapest", String::new()),
                     alike => (
-                        "cost least",
+                        "has the lowest cost",
                         format!(
                             " It does not differ significantly from {}.",
                             prose::some(alike)
@@ -332,19 +334,19 @@ impl<'r> Loop<'r> {
                     ),
                 };
                 format!(
-                    "{begin} {is}: {}.{alike} The next way, {}, costs {median} times as much [{low}..{high}].",
+                    "{begin} {is} ({}).{alike} The next way, {}, costs {median} times as much [{low}..{high}].",
                     in_figures(best),
                     other.m.subject
                 )
             }
             (Beside::NotJudged, _) => format!(
-                "{begin} cost least: {}. {} rounds are too few for an interval; 6 are enough.",
+                "{begin} has the lowest cost ({}). {} rounds are too few for an interval; 6 are enough.",
                 in_figures(best),
                 best.rounds.len()
             ),
             _ => {
                 format!(
-                    "{begin} cost least: {}. It does not differ significantly from {}.",
+                    "{begin} has the lowest cost ({}). It does not differ significantly from {}.",
                     in_figures(best),
                     prose::some(&self.not_told(USUAL))
                 )

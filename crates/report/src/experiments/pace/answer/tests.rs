@@ -44,7 +44,7 @@ fn what_is_told_apart_is_named_with_its_interval() {
         ("b", vec![250.0; 6]),
         ("c", vec![300.0; 6]),
     ]);
-    assert!(sentence.contains(", a is cheapest: "), "{sentence}");
+    assert!(sentence.contains(", a is cheapest ("), "{sentence}");
     assert!(
         sentence.contains("The next way, b, costs 2.50 times as much [2.50..2.50]."),
         "{sentence}"
@@ -67,7 +67,7 @@ fn the_lowest_is_that_of_the_medians_and_no_row_is_below_it() {
     let b = vec![90.0, 90.0, 250.0, 250.0, 200.0, 200.0];
     let run = Run::of([measured("a", &a), measured("b", &b)]);
     let verdict = answer(&run).unwrap();
-    assert!(verdict.sentences[0].contains(", a cost least: "));
+    assert!(verdict.sentences[0].contains(", a has the lowest cost ("));
     let rows = &verdict.overview.unwrap().rows;
     assert_eq!(rows[0], ["a", "lowest"]);
     assert!(rows[1][1].starts_with("alike 2.00 [0.667.."), "{rows:?}");
@@ -293,7 +293,7 @@ proptest! {
             rounds >= 6 && Cost::CAPPED.ratio_at(10.0, &m.rounds, &best.rounds).unwrap().low > 1.0
         });
         let sentence = &verdict.sentences[0];
-        prop_assert_eq!(sentence.contains("is cheapest:"), is_told, "{}", sentence);
+        prop_assert_eq!(sentence.contains("is cheapest ("), is_told, "{}", sentence);
         let says_so = ["It does not differ significantly from", "too few for an interval"].iter().any(|words| sentence.contains(words));
         prop_assert_eq!(says_so, !is_told, "{}", sentence);
         // The table says the same: nothing is below the lowest, and as many are not told apart.
