@@ -30,8 +30,9 @@ pub fn on_ask(answer: impl FnMut(Ask) + Send + 'static) -> Result<(), Error> {
     platform::on_ask(Box::new(answer))
 }
 
-/// Makes a program ignore the requests to end that this process ignored before [`on_ask`], as if nothing stood between
-/// the program and the starter of this process. Shells start background programs so, and so does nohup.
+/// Makes a program ignore the requests to end that this process ignored before [`on_ask`].
+///
+/// A shell starts background programs with an ignored SIGINT, and nohup with an ignored SIGHUP.
 ///
 /// # Platform notes
 /// On systems other than Unix it does nothing.
