@@ -44,7 +44,7 @@ pub(super) const ARTICLE: Article = Article {
             "simulate lowest-request-wins",
         ),
         row(
-            "1909: C asks for 4 ms too",
+            "1909: and C asks for 4 ms",
             "no change",
             ("V04", "{2}"),
             "simulate lowest-request-wins",

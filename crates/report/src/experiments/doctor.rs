@@ -133,7 +133,9 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         })
         .told([PREDICTED])
         .in_words(match rows.iter().any(|row| wake(row.of).is_some()) {
-            true => "predicted: the timer rule alone. agrees: late by about that and one wake-up.",
+            true => {
+                "predicted: the timer rule alone. agrees: late is about predicted plus one wake-up."
+            }
             false => "",
         })
         .column("late", |row| late(row, &rows))

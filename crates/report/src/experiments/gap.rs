@@ -54,7 +54,9 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let calls = select::by_subject(&rows);
     let grows = |(call, group): &(&str, Vec<Row<'_, Gap>>)| {
         let growth = growth(&select::ascending(group, asked_ns))?;
-        Some(format!("In a test of longer sleeps with {call}, {growth}"))
+        Some(format!(
+            "In a test of several lengths with {call}, {growth}"
+        ))
     };
     let sentences: Vec<String> = calls.iter().filter_map(grows).collect();
     let asleep = select::values(&rows, asked_ns);

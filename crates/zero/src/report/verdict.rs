@@ -247,8 +247,8 @@ fn best_of(group: &PoolGroup, groups: &[PoolGroup]) -> Option<String> {
     } = Others::of(group);
     let name = best.in_words();
     let begin = match ranked.len() {
-        1 => format!("{among}{gb} GB per second of CPU time, by the pool {name}"),
-        _ => format!("{among}{gb} GB per second of CPU time is the most, by the pool {name}"),
+        1 => format!("{among}the pool \"{name}\" zeroes {gb} GB per second of CPU time"),
+        _ => format!("{among}the pool \"{name}\" zeroes most, {gb} GB per second of CPU time"),
     };
     let few = match best.zeroing.rounds.len() {
         n if n < ROUNDS => format!(". To compare pools, {ROUNDS} rounds are needed"),
@@ -260,7 +260,7 @@ fn best_of(group: &PoolGroup, groups: &[PoolGroup]) -> Option<String> {
     let alike = prose::when(alike > 0, || {
         format!("; {alike} of {all} others do not differ significantly")
     });
-    Some(format!("{begin}{alike}{few}."))
+    Some(prose::capitalised(&format!("{begin}{alike}{few}.")))
 }
 
 fn of_probe(run: &Run<ZeroRow>) -> Option<Verdict> {

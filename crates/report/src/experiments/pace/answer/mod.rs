@@ -91,7 +91,8 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .mark_in_words("alike", "alike: not significantly above the lowest.")
         .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.");
     let caption = format!(
-        "Cost: CPU time + 10 x lateness, divided by the lowest cost. Lateness above 1 ms counts as 1 ms. In brackets: 95 % interval. \
+        "Cost of a wait: CPU time + 10 x lateness. Lateness above 1 ms counts as 1 ms. Each column is divided by its lowest cost. \
+         In brackets: 95 % interval. \
          {rounds} rounds; each way has {waits} waits.{of_all}"
     );
     let verdict = Verdict::new(sentences, next).told(table, caption);
