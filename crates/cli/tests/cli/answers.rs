@@ -67,6 +67,17 @@ fn first_screens_of_bench_and_compare_fit() {
     ]);
 }
 
+/// A plain sleep on Windows is more than 1 ms late each time, and more lateness would not cost more. Two of the others
+/// cost the same to a hundredth, which no rounds separate.
+#[test]
+fn a_cost_beyond_the_limit_is_at_least_that() {
+    let text = stdout(&run("bench --on windows-11 --rate 144"));
+    let of = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap();
+    assert!(of("system ").contains(" at least "), "{text}");
+    assert!(!of("adaptive-balanced ").contains("at least"), "{text}");
+    assert!(!text.contains("--rounds"), "{text}");
+}
+
 #[test]
 fn first_screens_of_measure_and_doctor_fit() {
     assert_first_screens_fit([
@@ -94,6 +105,7 @@ fn first_screens_of_measure_and_doctor_fit() {
 #[test]
 fn first_screens_of_zero_fit() {
     assert_first_screens_fit([
+        "zero simulate article",
         "zero advise --on ryzen-7950x-32 --size 4MiB",
         "zero simulate --threads 1,8,39 --lock tas,mcs --batch 1,64 --size 16MiB",
     ]);
