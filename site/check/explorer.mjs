@@ -237,7 +237,7 @@ const checks = {
     const sentences = await tab.$$eval('#verdict p', (all) => all.map((one) => one.textContent));
     const [answers, evidence] = [sentences.slice(0, 2), sentences.slice(2)];
     assert.ok(answers[0].startsWith('On windows-10-1909: ') && answers[1].startsWith('On linux: '));
-    assert.deepEqual(evidence.map((one) => one.split(':')[0]), ['windows-10-1909', 'linux']);
+    assert.deepEqual(evidence.map((one) => one.split(':')[0]), ['Model windows-10-1909', 'Model linux']);
     await tab.selectOption('#story', 'file');
     await answered(tab);
     assert.equal(await text(tab, 'error'), '');
