@@ -12,6 +12,7 @@ use std::process::{Command, ExitStatus};
 /// cannot be replaced.
 #[cfg(unix)]
 pub fn replace(command: &mut Command) -> Error {
+    keep_ignored(command);
     let cause = std::os::unix::process::CommandExt::exec(command);
     let program = command.get_program().to_string_lossy();
     Error::io(format_args!("cannot run `{program}`"), &cause)
@@ -21,6 +22,62 @@ pub fn replace(command: &mut Command) -> Error {
 #[cfg(windows)]
 pub fn replace(_command: &mut Command) -> Error {
     Error::unsupported("Windows cannot replace a process by another program")
+}
+
+/// Makes a program ignore the signals that this process was started with as ignored: SIGINT, SIGTERM, SIGHUP and SIGPIPE.
+///
+/// A shell starts background programs with an ignored SIGINT, nohup with an ignored SIGHUP, and systemd with an ignored
+/// SIGPIPE. Else the program would have their default actions: this process handles the first three, and Rust's library
+/// resets the last.
+///
+/// # Platform notes
+/// Linux only; elsewhere it does nothing.
+pub fn keep_ignored(command: &mut Command) {
+    #[cfg(target_os = "linux")]
+    ignored::keep(command);
+    #[cfg(not(target_os = "linux"))]
+    let _ = command;
+}
+
+#[cfg(target_os = "linux")]
+mod ignored {
+    use std::os::unix::process::CommandExt as _;
+    use std::process::Command;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    const SIGNALS: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGPIPE];
+    static AT_START: [AtomicBool; 4] = [const { AtomicBool::new(false) }; 4];
+
+    /// The C library calls it before `main`, where Rust's library changes SIGPIPE.
+    #[used]
+    // SAFETY: the section holds pointers to functions with this calling convention.
+    #[unsafe(link_section = ".init_array")]
+    static NOTE: extern "C" fn() = note;
+
+    extern "C" fn note() {
+        for (signal, at_start) in SIGNALS.into_iter().zip(&AT_START) {
+            // SAFETY: all fields of a sigaction may be zero, and the place for it is valid.
+            let handler = unsafe {
+                let mut now: libc::sigaction = std::mem::zeroed();
+                libc::sigaction(signal, std::ptr::null(), &raw mut now);
+                now.sa_sigaction
+            };
+            at_start.store(handler == libc::SIG_IGN, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn keep(command: &mut Command) {
+        let all = SIGNALS.into_iter().zip(&AT_START);
+        for (signal, _) in all.filter(|(_, at_start)| at_start.load(Ordering::Relaxed)) {
+            let ignore = move || {
+                // SAFETY: no pointers; the call is safe after fork.
+                unsafe { libc::signal(signal, libc::SIG_IGN) };
+                Ok(())
+            };
+            // SAFETY: it makes one call that is safe after fork, and allocates nothing.
+            unsafe { command.pre_exec(ignore) };
+        }
+    }
 }
 
 /// Whether a process has ended because the user, or the system, told it to, as

@@ -1,7 +1,6 @@
 //! Requests to end this process.
 
 use crate::Error;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How a process is asked to end.
@@ -30,16 +29,6 @@ pub fn on_ask(answer: impl FnMut(Ask) + Send + 'static) -> Result<(), Error> {
     platform::on_ask(Box::new(answer))
 }
 
-/// Makes a program ignore the requests to end that this process ignored before [`on_ask`].
-///
-/// A shell starts background programs with an ignored SIGINT, and nohup with an ignored SIGHUP.
-///
-/// # Platform notes
-/// On systems other than Unix it does nothing.
-pub fn hand_on(command: &mut Command) {
-    platform::hand_on(command);
-}
-
 /// The function that is called.
 type Answer = Box<dyn FnMut(Ask) + Send>;
 
@@ -51,15 +40,9 @@ mod platform {
     use crate::Error;
     use std::io::{ErrorKind, PipeReader, Read as _};
     use std::os::fd::IntoRawFd as _;
-    use std::os::unix::process::CommandExt as _;
-    use std::process::Command;
-    use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+    use std::sync::atomic::{AtomicI32, Ordering};
 
     static PIPE: AtomicI32 = AtomicI32::new(-1);
-
-    /// The signals that are requests to end, and which of them were ignored.
-    const SIGNALS: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
-    static IGNORED: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
 
     pub(super) fn on_ask(answer: Answer) -> Result<(), Error> {
         let refused = |why: std::io::Error| Error::io("cannot listen for Ctrl-C", &why);
@@ -68,38 +51,20 @@ mod platform {
         PIPE.store(asks.into_raw_fd(), Ordering::Release);
         let listening = std::thread::Builder::new().spawn(move || listen(asked, answer));
         listening.map_err(refused)?;
-        for (signal, ignored) in SIGNALS.into_iter().zip(&IGNORED) {
-            handle(signal, ignored).map_err(refused)?;
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            handle(signal).map_err(refused)?;
         }
         Ok(())
     }
 
-    pub(super) fn hand_on(command: &mut Command) {
-        for (signal, _) in SIGNALS
-            .into_iter()
-            .zip(&IGNORED)
-            .filter(|(_, is)| is.load(Ordering::Relaxed))
-        {
-            let ignore = move || {
-                // SAFETY: no pointers; the call is safe after fork.
-                unsafe { libc::signal(signal, libc::SIG_IGN) };
-                Ok(())
-            };
-            // SAFETY: it makes one call that is safe after fork, and allocates nothing.
-            unsafe { command.pre_exec(ignore) };
-        }
-    }
-
-    fn handle(signal: libc::c_int, ignored: &AtomicBool) -> std::io::Result<()> {
+    fn handle(signal: libc::c_int) -> std::io::Result<()> {
         let handler: extern "C" fn(libc::c_int) = note;
         // SAFETY: all fields of a sigaction may be zero, and the places for the old and the new one
         // are valid; the handler makes only calls that are safe in one, and touches only an atomic.
         let done = unsafe {
             let mut old: libc::sigaction = std::mem::zeroed();
             libc::sigaction(signal, std::ptr::null(), &raw mut old);
-            let is_ignored = old.sa_sigaction == libc::SIG_IGN;
-            ignored.store(is_ignored, Ordering::Relaxed);
-            if signal == libc::SIGHUP && is_ignored {
+            if signal == libc::SIGHUP && old.sa_sigaction == libc::SIG_IGN {
                 return Ok(());
             }
             let mut new: libc::sigaction = std::mem::zeroed();
@@ -142,7 +107,6 @@ mod platform {
 
     use super::{Answer, Ask};
     use crate::Error;
-    use std::process::Command;
     use std::sync::{Mutex, PoisonError};
     use windows_sys::Win32::System::Console::{
         CTRL_BREAK_EVENT, CTRL_C_EVENT, SetConsoleCtrlHandler,
@@ -150,8 +114,6 @@ mod platform {
     use windows_sys::core::BOOL;
 
     static ANSWER: Mutex<Option<Answer>> = Mutex::new(None);
-
-    pub(super) fn hand_on(_command: &mut Command) {}
 
     pub(super) fn on_ask(answer: Answer) -> Result<(), Error> {
         *ANSWER.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
@@ -178,11 +140,8 @@ mod platform {
 mod platform {
     use super::Answer;
     use crate::Error;
-    use std::process::Command;
 
     pub(super) fn on_ask(_answer: Answer) -> Result<(), Error> {
         Err(Error::unsupported("this system has no Ctrl-C"))
     }
-
-    pub(super) fn hand_on(_command: &mut Command) {}
 }

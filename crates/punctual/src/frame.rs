@@ -37,7 +37,8 @@ use crate::waiter::Waiter;
 /// # Accuracy
 ///
 /// That of the waiter, as [`sleep`](crate::sleep) has it. The work of a frame is
-/// measured from the end of `begin` to the beginning of `end`, whatever it was stalled by.
+/// measured from the end of `begin` to the beginning of `end`, whatever it was stalled by. Show the
+/// frame after `end`: with vsync that call can block.
 ///
 /// # Examples
 ///

@@ -67,4 +67,4 @@ pub use tables::{comparison, comparison_sections, table};
 pub use text::figures;
 pub use text::{Report, explained, tables_named, text, verdict};
 pub use verdict::{Overview, Verdict, comparison_verdict};
-pub use warnings::{Setting, clock_step, disturbed, hiccup, not_done, warnings};
+pub use warnings::{Setting, clock_step, disturbed, hiccup, not_done, too_few_rounds, warnings};

@@ -19,6 +19,13 @@ pub struct Setting {
     pub simulated: bool,
 }
 
+/// The warning about fewer rounds than intervals of 95 % need.
+pub fn too_few_rounds(rounds: u32) -> String {
+    format!(
+        "Rounds were too few for 95 % intervals ({rounds} of 6): the intervals are the whole range."
+    )
+}
+
 /// The warnings that results on a machine deserve.
 pub fn warnings(facts: &MachineFacts, results: &[Measurement], setting: Setting) -> Vec<Warning> {
     let mut warnings = Vec::new();
@@ -59,13 +66,7 @@ pub fn warnings(facts: &MachineFacts, results: &[Measurement], setting: Setting)
     let has_intervals =
         |m: &Measurement| Pace::of(m).is_some_and(|pace| pace.deadlines == Deadlines::Absolute);
     if setting.rounds < 6 && results.iter().any(has_intervals) {
-        warn(
-            format!(
-                "Rounds were too few for 95 % intervals ({} of 6): the intervals are the whole range.",
-                setting.rounds
-            ),
-            "Use --rounds 6 or more.",
-        );
+        warn(too_few_rounds(setting.rounds), "Use --rounds 6 or more.");
     }
     if facts.host.governor.as_deref() == Some("powersave") {
         warn(

@@ -8,6 +8,7 @@ use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use punctual_os::program;
 use punctual_os::signals::{self, Ask};
 use punctual_preload::page::{Logged, Run, Settings, at};
 use punctual_record::EmulatedRun;
@@ -174,7 +175,7 @@ pub(super) fn to_its_end(
     report: impl Fn(Event) + Sync,
 ) -> Result<ExitStatus, Failure> {
     let cannot_run = cannot_run(&stage.file);
-    signals::hand_on(command);
+    program::keep_ignored(command);
     if let Some((run, page)) = emulated.filter(|_| stage.checked.by == By::Ptrace) {
         let supervised = Supervised {
             run,

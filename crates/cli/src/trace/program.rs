@@ -4,7 +4,7 @@ use std::io;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-use punctual_os::signals;
+use punctual_os::program;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// The time that a program has to end after SIGTERM, and after SIGKILL. Both pass within the second that
@@ -20,7 +20,7 @@ pub(super) struct Program {
 impl Program {
     /// Starts it, on the thread that has the events open.
     pub(super) fn start(command: &mut Command) -> io::Result<Self> {
-        signals::hand_on(command);
+        program::keep_ignored(command);
         Ok(Self {
             child: command.spawn()?,
         })

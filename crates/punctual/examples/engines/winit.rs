@@ -40,8 +40,9 @@ impl ApplicationHandler for Game {
                 // winit waits for whole milliseconds, and a frame's begin is to be exact: so it
                 // does not wait, and this does.
                 let frame = self.frames.begin();
-                // draw(frame.target()), and present
+                // draw(frame.target())
                 let done = self.frames.end();
+                // Present: with vsync this can block, and would count as work before `end`.
                 println!("frame {}: {:?} of work", frame.number(), done.work());
             }
             _ => {}

@@ -98,15 +98,14 @@ fn linux(situation: &Situation) -> String {
     )
 }
 
+const WINDOWS: &str =
+    "Windows: a sleep ends at the first clock interrupt after its length has passed.";
+
 fn windows(situation: &Situation) -> String {
     let Some(interval) = situation.interval else {
-        return "Windows: a sleep ends at the first clock interrupt after its length has passed. Their interval is not known."
-            .to_owned();
+        return format!("{WINDOWS} Their interval is not known.");
     };
-    let mut text = format!(
-        "Windows: a sleep ends at the first clock interrupt after its length has passed. These are {} apart",
-        interval.current
-    );
+    let mut text = format!("{WINDOWS} These are {} apart", interval.current);
     // A clock rounds what this process asks for down by less than that.
     let is_rounded = |own: Nanos| own.as_ns() * 20 <= interval.current.as_ns() * 21;
     let asked_by_others =

@@ -138,7 +138,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let first = told.first()?;
     let random = told.iter().find(|told| told.arming == Arming::RandomPhase);
     let in_a_loop = prose::when(random.is_some(), || {
-        "If each sleep follows the last at once, ".to_owned()
+        "With no pause between sleeps, ".to_owned()
     });
     let mut sentences = vec![format!(
         "{in_a_loop}{} takes {} in the median{}.",

@@ -7,6 +7,8 @@ mod figures;
 mod tables;
 mod verdict;
 
+pub(crate) use verdict::with_names_explained;
+
 use punctual_record::{Interval, Run, Value};
 use punctual_report::select::grouped;
 use punctual_report::tables::table::Table;

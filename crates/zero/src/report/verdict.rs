@@ -28,19 +28,19 @@ const IN_NAMES: [(&str, &str); 8] = [
     ("counter", "counter: an atomic counter, no lock."),
     ("batch n", "n: as many as workers."),
     ("batch 2n", "2n: twice as many as workers."),
-    ("batch half", "half: half of the pages left."),
+    ("half", "half: half of the pages left."),
     (
-        "batch guided",
+        "guided",
         "guided: half of the pages left, divided by the number of workers.",
     ),
     (
-        "batch growing",
+        "growing",
         "growing: each batch has one page more than the one before.",
     ),
 ];
 
 /// With the meaning of the words that its names have.
-fn with_names_explained<'a, R>(table: Table<'a, R>) -> Table<'a, R> {
+pub(crate) fn with_names_explained<'a, R>(table: Table<'a, R>) -> Table<'a, R> {
     let explain = |table: Table<'a, R>, (word, meaning): &(&'static str, &'static str)| {
         table.mark_in_words(word, meaning)
     };
@@ -59,11 +59,19 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
     let first = groups.first()?;
     let ranked = first.ranked();
     let (best, worst) = (ranked.first()?, ranked.last()?);
+    let rounds = best.zeroing.rounds.len();
+    sentences.extend(
+        (ranked.len() > 1 && first.model().is_none() && rounds < ROUNDS).then(|| {
+            format!(
+                "{rounds} rounds are too few to tell whether pools differ; {ROUNDS} are enough."
+            )
+        }),
+    );
     sentences.splice(0..0, busy(first));
     sentences.extend(matrix(run));
     let whose = match ranked.len() {
         1 => String::new(),
-        _ => format!("The least efficient pool is {}. ", worst.in_words()),
+        _ => format!("The least efficient pool is \"{}\". ", worst.in_words()),
     };
     sentences.push(format!(
         "{whose}It spends {} % of its CPU time waiting for its lock, and {} % zeroing.",
@@ -74,7 +82,7 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
         let states = states_in_words(cell.simulated.states_gb_per_cpu_s?);
         let name = match ranked.len() {
             1 => "It".to_owned(),
-            _ => format!("The pool {},", cell.in_words()),
+            _ => format!("The pool \"{}\"", cell.in_words()),
         };
         Some(format!("{name} has two stable rates: {states}"))
     });
@@ -250,13 +258,10 @@ fn best_of(group: &PoolGroup, groups: &[PoolGroup]) -> Option<String> {
         1 => format!("{among}the pool \"{name}\" zeroes {gb} GB per second of CPU time"),
         _ => format!("{among}the pool \"{name}\" zeroes most, {gb} GB per second of CPU time"),
     };
-    let few = match best.zeroing.rounds.len() {
-        n if n < ROUNDS => format!(". To compare pools, {ROUNDS} rounds are needed"),
-        _ => format!(
-            "; {unjudged} of {all} others have fewer than {ROUNDS} rounds, too few to compare"
-        ),
-    };
-    let few = prose::when(unjudged > 0, || few);
+    // A sentence about all pools says so of the best.
+    let few = prose::when(unjudged > 0 && best.zeroing.rounds.len() >= ROUNDS, || {
+        format!("; {unjudged} of {all} others have fewer than {ROUNDS} rounds, too few to compare")
+    });
     let alike = prose::when(alike > 0, || {
         format!("; {alike} of {all} others do not differ significantly")
     });
@@ -293,7 +298,7 @@ fn of_probe(run: &Run<ZeroRow>) -> Option<Verdict> {
     let [again, _] = pages("touch-again");
     sentences.extend(again.map(|again| {
         format!(
-            "A second write to the page takes {}: keep memory and use it again.",
+            "A second write to an ordinary page takes {}: keep memory and use it again.",
             within(again)
         )
     }));
@@ -368,14 +373,14 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
         true => (
             "Next: punctual zero advise measures it on this computer.",
             format!(
-                "The best of {1} pools, by the model of {0}; GB: 1e9 bytes",
+                "cpu, wall, balanced: the best of {1} pools, by the model of {0}. GB: 1e9 bytes",
                 advice.on, advice.considered
             ),
         ),
         false => (
             "Next: punctual zero run shows all pools, and where their CPU time goes.",
             format!(
-                "The best of {} pools, measured here; GB: 1e9 bytes",
+                "cpu, wall, balanced: the best of {} pools, measured here. GB: 1e9 bytes",
                 advice.considered
             ),
         ),

@@ -82,9 +82,7 @@ pub fn warnings(facts: &MachineFacts, results: &[ZeroRow], rounds: u32) -> Vec<W
     }
     if rounds < 6 && !results.is_empty() {
         warn(
-            format!(
-                "Rounds were too few for 95 % intervals ({rounds} of 6): the intervals are the whole range."
-            ),
+            punctual_report::too_few_rounds(rounds),
             "Leave out --quick; of `zero run` give --rounds 6 or more.",
         );
     }
