@@ -101,10 +101,9 @@ pub(crate) const AFTER: &str = "\
 Priorities on Linux: background is nice 19, utility nice 10, normal nice 0, interactive nice -10, real-time SCHED_FIFO \
 with priority 1. The last two take root, or `ulimit -e` and `ulimit -r`.
 
-With --accurate sleeps block for a little less and spin for the rest. A wait for events (poll, select, epoll, a semaphore, \
-sigtimedwait) looks for its event while it spins. Waits for condition variables and locks do not spin, for they could miss \
-what they wait for; they only lose their timer slack. When the share of --spin is used up, no wait spins. Programs of Go are \
-refused, and programs that are linked statically, 32-bit, set-uid, linked with musl, or built with AddressSanitizer.
+With --accurate waits block for a little less and spin for the rest. A wait for an event or for another thread looks for it \
+while it spins. When the share of --spin is used up, no wait spins. Programs of Go are refused, and programs that are linked \
+statically, 32-bit, set-uid, linked with musl, or built with AddressSanitizer.
 
 A timer interval of Windows cannot be given to another program: since Windows 10 2004 each has to ask for itself.
 

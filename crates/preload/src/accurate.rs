@@ -112,7 +112,8 @@ pub enum Class {
     Sleep,
     /// An event can end it. It spins by asking for the event, without a timeout.
     Event,
-    /// Another thread can end it. Asking again could miss that, so that it does not spin; it has no timer slack.
+    /// Another thread can end it. It spins by asking for a lock or a futex again, or by looking for notifications of its
+    /// condition variable.
     Lock,
 }
 

@@ -8,8 +8,8 @@
 //! event ends, ends then. Under `exec --accurate` it ends [when it was asked to end](accurate). Under `trace` it is the
 //! real call, and is [logged](traced).
 //!
-//! - No wrapper waits for a lock or calls an allocator of the program. Wrappers run in signal handlers, after a
-//!   fork, and while other threads hold any lock. A wait tries one rule after the other until one is free.
+//! - No wrapper waits for a lock, except for the mutex that the real function would take, or calls an allocator of the program.
+//!   Wrappers run in signal handlers, after a fork, and while other threads hold any lock. A wait tries one rule after the other until one is free.
 //!   The memory of rules is a part of this library. The interpreter alone calls the functions that replace its own,
 //!   and they use its memory.
 //! - Wrappers keep `errno`, what is left of a sleep, cancellation (a thread that is cancelled unwinds
@@ -28,6 +28,7 @@
 //! | `sockets` | calls on sockets with a timeout |
 //! | `on_time` | waits that end on time |
 //! | `strategies` | the strategies of the threads that wait so |
+//! | `notifications` | notifications of condition variables, for waits that spin |
 //! | `interpose/books` | a wait under a rule, in a process that has the library |
 //! | `calls` | the functions of libc that wait |
 //! | `exec` | programs are started with the library, also with an environment of their own |
@@ -58,6 +59,7 @@ mod interpose {
     mod lines;
     mod memory;
     mod node;
+    mod notifications;
     mod on_time;
     mod process;
     mod python;

@@ -141,11 +141,9 @@ fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     let batches = told.find(|(line, _)| line.what == BATCHES);
     if let Some((line, told)) = batches {
         sentences.push(format!(
-            "If each thread took {} pages at a time, they would zero {} times as much per second of CPU time, and {} times as \
-             much per second.",
+            "If each thread took {} pages at a time, the same CPU time would zero {} times as much memory.",
             line.setting.workers,
             number(told.central.gb_per_cpu_s() / first.gb_per_cpu_s()),
-            number(told.central.wall_gb_per_s() / first.wall_gb_per_s()),
         ));
     }
     sentences
@@ -192,7 +190,7 @@ pub fn verdict(lines: &[Line], told: &[Prediction]) -> Verdict {
         })
         .column("gain", |(_, told)| gain(told, first))
         .in_words(format!(
-            "All pages are there at once. batch: pages per take. gain: GB (1e9 bytes) per CPU-s, as a multiple of the first \
+            "In the table all pages are there from the start. batch: pages per take. gain: GB (1e9 bytes) per CPU-s, as a multiple of the first \
              row.{unconfirmed}"
         ));
     let verdict = Verdict {

@@ -97,7 +97,7 @@ fn compared(class: Class, now: Lateness<'_>, alone: Lateness<'_>) -> Option<Stri
     let what = match class {
         Class::Sleep => "sleeps",
         Class::Event => "timeouts of waits for events",
-        Class::Lock => "timeouts of condition variables and locks, which do not spin",
+        Class::Lock => "timeouts of condition variables and locks",
     };
     let natively = figures(alone).map(|figures| {
         let waits = alone.count();
@@ -166,7 +166,7 @@ mod tests {
         let said = summary(&RUN, &words, Duration::from_secs(10)).join("\n");
         insta::assert_snapshot!(said, @r"
         sleeps: now 2.02 us late at p50, 39.9 us at p99 (6000 waits); natively 100 us late at p50, 1.87 ms at p99 (200 waits: one in 8 of the first was not changed)
-        timeouts of condition variables and locks, which do not spin: now 60.4 us late at p50, 60.4 us at most (3 waits); all were changed, so there is none to compare with
+        timeouts of condition variables and locks: now 60.4 us late at p50, 60.4 us at most (3 waits); all were changed, so there is none to compare with
         waits spun for 1.30 % of a CPU; the limit is 5 % for each process, plus its unused spin time of the last second
         7 waits began with less than 20 us of spin time left, and hardly spun (--spin allows more)
         9 waits were ended by an event or a signal

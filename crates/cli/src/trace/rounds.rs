@@ -290,15 +290,8 @@ fn predicted(plain: &[Round], before: &[Seen], class: Class) -> Option<Interval>
         }
         let n = seen[class as usize].measured.n;
         let is_same = all.by_time().abs_diff(n) <= n / 20;
-        let late = match class {
-            Class::Sleep | Class::Event => {
-                let each_ns = round.engine.elapsed_ns() / all.ended().max(1);
-                spun(|thousandths| all.late_ns_with_slack(thousandths), each_ns)
-            }
-            // These do not spin.
-            Class::Lock => all.late_ns_with_slack(500).map(|ns| ns as f64),
-        };
-        late.filter(|_| is_same)
+        let each_ns = round.engine.elapsed_ns() / all.ended().max(1);
+        spun(|thousandths| all.late_ns_with_slack(thousandths), each_ns).filter(|_| is_same)
     });
     Interval::of(&values.collect::<Option<Vec<_>>>()?)
 }
@@ -306,8 +299,8 @@ fn predicted(plain: &[Round], before: &[Seen], class: Class) -> Option<Interval>
 /// The median lateness of waits that nap for less and spin the rest. There is one in so many nanoseconds, and their
 /// lateness without slack has these percentiles.
 ///
-/// Lateness weighs ten times as much as CPU time. The least cost is then to spin up to the lateness that one wait in eleven
-/// exceeds (the critical ratio of the newsvendor problem). The limit of a process may allow less.
+/// Lateness weighs [`WEIGHT`] times as much as CPU time. The least cost is then to spin up to the lateness that one wait in
+/// `WEIGHT + 1` exceeds (the critical ratio of the newsvendor problem). The limit of a process may allow less.
 fn spun(late_ns: impl Fn(u64) -> Option<i64>, each_ns: u64) -> Option<f64> {
     const COVERED: u64 = (1_000.0 * WEIGHT / (WEIGHT + 1.0)) as u64;
     /// Guessed: the time that the call itself and its return take.

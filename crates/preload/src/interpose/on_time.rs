@@ -1,8 +1,7 @@
 //! Waits that end when they were asked to end.
 //!
 //! The strategy is the library's `adaptive`. Its naps are the real calls with less time, so that events, signals and
-//! cancellation end them as ever. Its spins read the clock, or make the real call again without any time. Waits for
-//! condition variables, mutexes and futexes do not spin: between two calls they could miss what they wait for.
+//! cancellation end them as ever. Its spins read the clock, and look for what else can end the wait.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,9 +14,10 @@ use punctual_sys::clock::{self, Host, Tick};
 use punctual_sys::{crowd, spin, thread};
 
 use super::books::{lower_slack, set_slack};
+use super::notifications::Condition;
 use super::process;
 use super::strategies::{self, Ticket};
-use super::wait::{Ask, Until, errno, set_errno};
+use super::wait::{Answer, Ask, Until, errno, set_errno};
 use crate::Call;
 use crate::accurate::{Accurate, Class, SPIN_MOST, SpinBudget, at, bin};
 
@@ -47,6 +47,19 @@ pub(super) fn takes_part() -> bool {
     PART.get().is_some()
 }
 
+/// How a wait spins.
+#[derive(Clone, Copy)]
+enum Spin {
+    /// Only time ends it.
+    Clock,
+    /// It looks again and again for what it waits for, which stays there.
+    Looks,
+    /// It looks for notifications, which are missed between two calls.
+    Notified(Condition),
+    /// It could miss notifications.
+    Never,
+}
+
 /// How often a wait that spins looks for its event.
 const LOOK: Nanos = Nanos::from_us(2);
 /// A wait that begins with less of the budget hardly spins.
@@ -60,6 +73,7 @@ pub(super) struct Wait {
     begin: Tick,
     due: Tick,
     until: Option<Until>,
+    spin: Spin,
     is_left_alone: bool,
 }
 
@@ -81,8 +95,18 @@ impl Wait {
             begin,
             due: begin + Nanos::new(asked),
             until,
+            spin: match class {
+                Class::Sleep => Spin::Clock,
+                Class::Event | Class::Lock => Spin::Looks,
+            },
             is_left_alone: part.run.is_left_alone(begun, alone),
         })
+    }
+
+    /// The wait ends by notifications of a condition variable. `None` is one that other processes may notify.
+    pub(super) fn notified_by(self, condition: Option<Condition>) -> Self {
+        let spin = condition.map_or(Spin::Never, Spin::Notified);
+        Self { spin, ..self }
     }
 
     /// The rest of the time that the caller asked for; `None` if the call of the program said it.
@@ -92,12 +116,12 @@ impl Wait {
 
     /// Whether it is the call of the program as it is.
     fn is_native(&self) -> bool {
-        self.is_left_alone || self.class == Class::Lock
+        self.is_left_alone || matches!(self.spin, Spin::Never)
     }
 
     /// Waits by the call of the program or by the real call. A call of nothing but time returns the default of `T` when the
     /// time is over.
-    pub(super) fn by<T: Copy + Default>(
+    pub(super) fn by<T: Answer>(
         self,
         native: impl FnOnce() -> T,
         mut real: impl FnMut(Ask) -> T,
@@ -117,7 +141,7 @@ impl Wait {
     }
 
     /// Naps and spins as the strategy of the thread says.
-    fn in_steps<T: Copy + Default>(
+    fn in_steps<T: Answer>(
         &self,
         real: &mut impl FnMut(Ask) -> T,
         is_timer: &impl Fn(T) -> bool,
@@ -180,7 +204,7 @@ impl Wait {
     }
 
     /// Spins until the wait is due, or until its event. An event that comes at the last moment counts.
-    fn spin<T: Copy + Default>(
+    fn spin<T: Answer>(
         &self,
         from: Tick,
         real: &mut impl FnMut(Ask) -> T,
@@ -189,26 +213,39 @@ impl Wait {
         let mut event = None;
         // The crowd counts the threads that spin: none is cancelled meanwhile.
         let cancel = process::without_cancel();
-        let (now, reason) = match self.class {
-            Class::Event => crowd::spin_until(from, self.due, LOOK, || {
+        let (now, reason) = match self.spin {
+            Spin::Clock | Spin::Never => crowd::spin_until(from, self.due, Nanos::MAX, || false),
+            Spin::Looks => crowd::spin_until(from, self.due, LOOK, || {
                 event = Some(real(Ask::NOTHING)).filter(|result| !is_timer(*result));
                 event.is_some()
             }),
-            _ => crowd::spin_until(from, self.due, Nanos::MAX, || false),
+            Spin::Notified(condition) => {
+                let mut spun = (from, Reason::Event);
+                let spin = |is_notified: &dyn Fn() -> bool| {
+                    spun = crowd::spin_until(from, self.due, LOOK, is_notified);
+                };
+                // SAFETY: the caller of the wait gave both, and holds the mutex.
+                event = match unsafe { condition.released(spin) } {
+                    Ok(false) => None,
+                    Ok(true) => Some(T::of_pthread(0)),
+                    Err(error) => Some(T::of_pthread(error)),
+                };
+                spun
+            }
         };
         process::set_cancel(cancel);
         let spun = now.since(from);
         let part = self.part;
         part.budget.spend(part.run.spin, now.as_ns(), spun);
         part.words[at::SPUN].fetch_add(spun.as_ns(), Relaxed);
-        let result = match (event, self.class) {
-            (Some(result), _) => result,
-            (None, Class::Event) => real(Ask::NOTHING),
-            _ => {
-                process::test_cancel();
-                T::default()
+        let result = event.unwrap_or_else(|| {
+            process::test_cancel();
+            match self.spin {
+                Spin::Looks => real(Ask::NOTHING),
+                Spin::Notified(_) => T::of_pthread(libc::ETIMEDOUT),
+                Spin::Clock | Spin::Never => T::default(),
             }
-        };
+        });
         (result, reason)
     }
 

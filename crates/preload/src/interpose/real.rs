@@ -94,6 +94,8 @@ real! {
     epoll_pwait2: fn(c_int, *mut epoll_event, c_int, *const timespec, *const sigset_t) -> c_int;
     pthread_cond_timedwait @ c"GLIBC_2.3.2": fn(*mut pthread_cond_t, *mut pthread_mutex_t, *const timespec) -> c_int;
     pthread_cond_clockwait: fn(*mut pthread_cond_t, *mut pthread_mutex_t, clockid_t, *const timespec) -> c_int;
+    pthread_cond_signal @ c"GLIBC_2.3.2": fn(*mut pthread_cond_t) -> c_int;
+    pthread_cond_broadcast @ c"GLIBC_2.3.2": fn(*mut pthread_cond_t) -> c_int;
     pthread_testcancel: fn() -> ();
     pthread_setcancelstate: fn(c_int, *mut c_int) -> c_int;
     pthread_mutex_trylock: fn(*mut pthread_mutex_t) -> c_int;

@@ -1,7 +1,8 @@
 //! A wait, under a rule, on time, or only logged.
 
-use libc::{c_int, clockid_t};
+use libc::{c_int, c_long, clockid_t};
 
+use super::notifications::Condition;
 use super::process;
 use super::traced::{self, Asked};
 use super::{books, on_time};
@@ -51,9 +52,17 @@ impl Wait {
         }
     }
 
+    /// The wait ends by notifications of a condition variable. `None` is one that other processes may notify.
+    pub(super) fn notified_by(self, condition: Option<Condition>) -> Self {
+        match self {
+            Self::OnTime(wait) => Self::OnTime(wait.notified_by(condition)),
+            Self::Ruled(_) | Self::Logged(_) => self,
+        }
+    }
+
     /// Waits by `native`, the call of the program as it is, or by the real call with another length, of which this can take
     /// several. `is_timer` says of a result, and of the error of the thread, whether the time was over.
-    pub(super) fn by<T: Copy + Default + PartialOrd>(
+    pub(super) fn by<T: Answer>(
         self,
         native: impl FnOnce() -> T,
         mut real: impl FnMut(Ask) -> T,
@@ -89,8 +98,26 @@ impl Wait {
     }
 }
 
+/// The result of a function that waits.
+pub(super) trait Answer: Copy + Default + PartialOrd {
+    /// Of a function of pthread, which returns the number of an error, or zero.
+    fn of_pthread(error: c_int) -> Self;
+}
+
+impl Answer for c_int {
+    fn of_pthread(error: c_int) -> Self {
+        error
+    }
+}
+
+impl Answer for c_long {
+    fn of_pthread(error: c_int) -> Self {
+        error.into()
+    }
+}
+
 impl Ask {
-    /// For an answer at once.
+    /// For an answer at once, without a wait.
     pub(super) const NOTHING: Self = Self {
         length: 0,
         more: i64::MIN,

@@ -134,7 +134,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .told([PREDICTED])
         .in_words(match rows.iter().any(|row| wake(row.of).is_some()) {
             true => {
-                "predicted: the timer rule alone. agrees: late is about predicted plus one wake-up, which takes longer after a longer sleep."
+                "predicted: the timer rule alone. agrees: the lateness is about the prediction plus the time to wake up. After a longer sleep the wake-up takes longer."
             }
             false => "",
         })

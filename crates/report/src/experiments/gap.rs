@@ -30,21 +30,17 @@ pub(crate) fn tables(measurements: &[Row<'_, Gap>]) -> Vec<Section> {
 /// How the latency after the longest time asleep compares with that after the
 /// shortest, as the end of a sentence.
 pub(crate) fn growth(group: &[Row<'_, Gap>]) -> Option<String> {
-    let known = group.iter().filter_map(|m| {
-        let (late, is_median) = select::typical_late_ns(m)?;
-        Some((asked_ns(m.of), late, is_median))
-    });
-    let known: Vec<(f64, f64, bool)> = known.collect();
-    let [(short, first, is_median), .., (long, last, last_is_median)] = known[..] else {
+    let known = group
+        .iter()
+        .filter_map(|m| Some((asked_ns(m.of), select::typical_ns(m)?)));
+    let known: Vec<(f64, f64)> = known.collect();
+    let [(short, first), .., (long, last)] = known[..] else {
         return None;
     };
     let [short, long] = [short, long].map(units::nominal);
-    let [first, last] = [(first, is_median), (last, last_is_median)].map(|(ns, is_median)| {
-        let what = if is_median { "median" } else { "mean" };
-        format!("{} late ({what})", units::duration(ns))
-    });
+    let [first, last] = [first, last].map(units::duration);
     Some(format!(
-        "a sleep of {short} ends {first}, and a sleep of {long} ends {last}."
+        "a sleep of {short} typically ends {first} late, and a sleep of {long} {last} late."
     ))
 }
 
@@ -54,9 +50,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let calls = select::by_subject(&rows);
     let grows = |(call, group): &(&str, Vec<Row<'_, Gap>>)| {
         let growth = growth(&select::ascending(group, asked_ns))?;
-        Some(format!(
-            "In a test of several lengths with {call}, {growth}"
-        ))
+        Some(format!("In another test with {call}, {growth}"))
     };
     let sentences: Vec<String> = calls.iter().filter_map(grows).collect();
     let asleep = select::values(&rows, asked_ns);

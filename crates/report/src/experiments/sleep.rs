@@ -331,7 +331,7 @@ fn least_late(
     }
     if unjudged > 0 {
         return Some(format!(
-            "Of {n} calls {} was the least late, {}; 6 rounds are needed to compare them.",
+            "Of {n} different calls, {} was the least late: {}. 6 rounds are needed to compare them.",
             least.of.method,
             late(least)
         ));
@@ -339,12 +339,12 @@ fn least_late(
     match alike {
         0 if is_ordinary(&least.of.method) => None,
         0 => Some(format!(
-            "The least late of {n} calls is {}: {}.",
+            "Of {n} different calls, {} is the least late: {}.",
             least.of.method,
             late(least)
         )),
         _ => Some(format!(
-            "The least late of {n} calls is {}: {}. It does not differ significantly from {}.",
+            "Of {n} different calls, {} is the least late: {}. It does not differ significantly from {}.",
             least.of.method,
             late(least),
             prose::some(&those(Judged::Alike).collect::<Vec<_>>())
@@ -454,7 +454,7 @@ mod tests {
         let (sentences, rows) = said(&[("poll", 258_000), ("select", 260_000), ("Sleep", 900_000)]);
         assert_eq!(
             sentences[1],
-            "The least late of 3 calls is poll: 258 us late in the median, 258 us at most. It does not differ significantly from select."
+            "Of 3 different calls, poll is the least late: 258 us late in the median, 258 us at most. It does not differ significantly from select."
         );
         assert_eq!(rows[2][1], "900 us");
         let few = [row("poll", &[9_000; 20]), row("select", &[90_000; 20])];
@@ -476,7 +476,7 @@ mod tests {
             verdict.sentences,
             [
                 "A 1 ms wait with Sleep ends 14.6 ms late in the median, 14.6 ms at most.",
-                "The least late of 2 calls is timer: 500 us late in the median, 500 us at most.",
+                "Of 2 different calls, timer is the least late: 500 us late in the median, 500 us at most.",
             ]
         );
         let rows = verdict.overview.unwrap().rows;

@@ -64,7 +64,9 @@ impl Model {
         let from_book = load.iter().filter(is_of_book).count();
         let load = match load.len() {
             0 => String::new(),
-            all if from_book * 2 >= all => format!("; scheduler from \"{BOOK}\""),
+            all if from_book * 2 >= all => {
+                format!("; \"{BOOK}\" gives its scheduler")
+            }
             all => format!(", and {} of {all} load parameters", sure(&load)),
         };
         let compared = known.compared();
@@ -75,7 +77,8 @@ impl Model {
         };
         let set = match set.len() {
             0 => String::new(),
-            n => format!("; {n} more are set for this run"),
+            1 => ". 1 more parameter is set for this run".to_owned(),
+            n => format!(". {n} more parameters are set for this run"),
         };
         Some(Evidence {
             lengths: (lengths.len(), sure(&lengths)),
@@ -103,13 +106,14 @@ mod tests {
     #[test]
     fn it_says_on_what_the_parameters_of_the_run_rest() {
         let windows = evidence("windows-11");
-        assert_eq!(windows.load, "; scheduler from \"Windows Internals\"");
+        let of_book = "; \"Windows Internals\" gives its scheduler";
+        assert_eq!(windows.load, of_book);
         assert_eq!(windows.compared, "not yet compared with a Windows computer");
         let all = windows.lengths;
         assert!(all.1 > 0 && all.1 < all.0, "{windows:?}");
         // A value that the user set rests on the user.
         let set = evidence("windows-11,hardware=amd,slip=60");
-        assert_eq!(set.set, "; 2 more are set for this run");
+        assert_eq!(set.set, ". 2 more parameters are set for this run");
         assert_eq!(set.lengths, (all.0 - 2, all.1));
         assert_eq!(evidence("windows-11,hardware=exact"), windows);
         assert_eq!(Model::parse("fake-5ms").unwrap().evidence(), None);

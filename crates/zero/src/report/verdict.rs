@@ -355,10 +355,10 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
     let naive = &advice.naive.rates;
     sentences.push(format!(
         "The naive pool takes one page at a time under a spin lock, with a thread on every CPU. It zeroes {} GB per CPU-s. \
-         One thread without a pool zeroes {} GB per CPU-s, so the naive pool loses {} %.",
+         That is {} % less than one thread that only zeroes, the ideal ({} GB per CPU-s).",
         units::gb(naive.gb_per_cpu_s.median),
-        units::gb(advice.ideal_gb_per_cpu_s),
-        units::percent(advice.wasted(naive).unwrap_or(0.0))
+        units::percent(advice.wasted(naive).unwrap_or(0.0)),
+        units::gb(advice.ideal_gb_per_cpu_s)
     ));
     let rated: Vec<_> = advice.rated().collect();
     let table = Table::new("", &rated)

@@ -66,6 +66,15 @@ fn an_event_ends_a_wait_as_ever() {
 }
 
 #[test]
+fn a_notification_ends_a_wait_that_spins() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(&folder, "waits", &[]);
+    let options = ["--spin", "100%", "--weight", "10000"];
+    let done = accurate(&options, &program, &["notifications"]);
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+}
+
+#[test]
 fn signals_interrupt_sleeps_and_handlers_may_sleep_too_or_leave() {
     let folder = tempfile::tempdir().unwrap();
     let program = compiled(&folder, "waits", &[]);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -16,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/select.h>
@@ -161,6 +163,8 @@ static long long now_ns(clockid_t clock) {
     return at.tv_sec * 1000000000LL + at.tv_nsec;
 }
 
+static int word;
+
 /* Waits of such a length by each call, from the clock of the call; how many ended early. */
 static int early(long us) {
     struct timespec length = {0, us * 1000}, at;
@@ -204,6 +208,8 @@ static int early(long us) {
     UNTIL(day, clock_nanosleep(day, TIMER_ABSTIME, &at, NULL) == 0)
     UNTIL(day, sem_timedwait(&semaphore, &at) == -1 && errno == ETIMEDOUT)
     UNTIL(day, pthread_cond_timedwait(&condition, &mutex, &at) == ETIMEDOUT)
+    UNTIL(day, pthread_mutex_timedlock(&mutex, &at) == ETIMEDOUT)
+    LASTS(mono, us * 1000, syscall(SYS_futex, &word, FUTEX_WAIT, 0, &length, NULL, 0) == -1 && errno == ETIMEDOUT)
     pthread_mutex_unlock(&mutex);
     close(epoll);
     close(pipes[0]);
@@ -289,6 +295,133 @@ static int storm(void) {
     pthread_cancel(one);
     pthread_join(one, &result);
     return early_in_threads + (result != PTHREAD_CANCELED);
+}
+
+/* A condition variable that threads or processes share. */
+struct shared {
+    pthread_mutex_t mutex;
+    pthread_cond_t condition;
+    int is_waiting, is_notified, is_over;
+};
+
+enum { SHORT = 40000, ENOUGH = 1000, MOST = 20000 };
+
+static void *notifying(void *of) {
+    struct shared *it = of;
+    for (int is_over = 0; !is_over;) {
+        pthread_mutex_lock(&it->mutex);
+        is_over = it->is_over;
+        it->is_notified = it->is_waiting;
+        if (it->is_notified) pthread_cond_signal(&it->condition);
+        pthread_mutex_unlock(&it->mutex);
+        sched_yield();
+    }
+    return NULL;
+}
+
+/* Short waits. Every other one ends by its timer, and so the thread learns to spin. The rest is notified; whether more than one
+   in four missed that. A computer that is busy has few. */
+static int miss_notifications(struct shared *it) {
+    int notified = 0, missed = 0, wrong = 0;
+    pthread_mutex_lock(&it->mutex);
+    for (int i = 0; i < MOST && notified < ENOUGH; i++) {
+        long long end = now_ns(CLOCK_REALTIME) + SHORT;
+        struct timespec at = {end / 1000000000, end % 1000000000};
+        it->is_notified = 0;
+        it->is_waiting = i % 2;
+        int result = pthread_cond_timedwait(&it->condition, &it->mutex, &at);
+        it->is_waiting = 0;
+        wrong += result != 0 && result != ETIMEDOUT;
+        wrong += result == ETIMEDOUT && now_ns(CLOCK_REALTIME) < end;
+        notified += it->is_notified;
+        missed += it->is_notified && result == ETIMEDOUT;
+    }
+    it->is_over = 1;
+    pthread_mutex_unlock(&it->mutex);
+    return wrong + (notified < 20) + (missed * 4 > notified);
+}
+
+static int is_changing;
+
+static void *changing(void *unused) {
+    for (int state = 0; state >= 0; state = __atomic_load_n(&is_changing, __ATOMIC_SEQ_CST)) {
+        if (state > 0) {
+            __atomic_fetch_add(&word, 1, __ATOMIC_SEQ_CST);
+            syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+        }
+        sched_yield();
+    }
+    return unused;
+}
+
+/* The same for a futex. A wait with another value than the expected one does not begin. */
+static int miss_changes(void) {
+    struct timespec length = {0, SHORT};
+    int changed = 0, missed = 0, wrong = 0;
+    pthread_t thread;
+    pthread_create(&thread, NULL, changing, NULL);
+    for (int i = 0; i < MOST && changed < ENOUGH; i++) {
+        int expected = __atomic_load_n(&word, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&is_changing, i % 2, __ATOMIC_SEQ_CST);
+        long result = syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, &length, NULL, 0);
+        int is_changed = __atomic_load_n(&word, __ATOMIC_SEQ_CST) != expected;
+        __atomic_store_n(&is_changing, 0, __ATOMIC_SEQ_CST);
+        wrong += result != 0 && errno != EAGAIN && errno != ETIMEDOUT;
+        changed += is_changed;
+        missed += is_changed && result != 0 && errno == ETIMEDOUT;
+    }
+    __atomic_store_n(&is_changing, -1, __ATOMIC_SEQ_CST);
+    pthread_join(thread, NULL);
+    return wrong + (changed < 20) + (missed * 4 > changed);
+}
+
+static void unlock(void *mutex) { pthread_mutex_unlock(mutex); }
+
+static void *waiting_for_ever(void *of) {
+    struct shared *it = of;
+    pthread_mutex_lock(&it->mutex);
+    pthread_cleanup_push(unlock, &it->mutex);
+    for (;;) {
+        struct timespec at = in_ms(CLOCK_REALTIME, 0);
+        pthread_cond_timedwait(&it->condition, &it->mutex, &at);
+        at.tv_nsec += 60000;
+        if (at.tv_nsec < 1000000000) pthread_cond_timedwait(&it->condition, &it->mutex, &at);
+    }
+    pthread_cleanup_pop(1);
+    return NULL;
+}
+
+/* Another thread and another process end waits for a condition variable. A thread that is cancelled in one has the mutex. */
+static int notifications(void) {
+    static struct shared own = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0};
+    struct shared *common =
+        mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pthread_mutexattr_t mutex;
+    pthread_condattr_t condition;
+    pthread_t thread;
+    void *result;
+    int wrong = miss_changes(), status;
+    pthread_create(&thread, NULL, notifying, &own);
+    wrong += miss_notifications(&own);
+    pthread_join(thread, NULL);
+    pthread_mutexattr_init(&mutex);
+    pthread_mutexattr_setpshared(&mutex, PTHREAD_PROCESS_SHARED);
+    pthread_mutex_init(&common->mutex, &mutex);
+    pthread_condattr_init(&condition);
+    pthread_condattr_setpshared(&condition, PTHREAD_PROCESS_SHARED);
+    pthread_cond_init(&common->condition, &condition);
+    pid_t forked = fork();
+    if (forked == 0) {
+        notifying(common);
+        _exit(0);
+    }
+    wrong += miss_notifications(common);
+    wrong += waitpid(forked, &status, 0) != forked || status != 0;
+    pthread_create(&thread, NULL, waiting_for_ever, &own);
+    usleep(20000);
+    pthread_cancel(thread);
+    pthread_join(thread, &result);
+    return wrong + (result != PTHREAD_CANCELED) + (pthread_mutex_trylock(&own.mutex) != 0);
 }
 
 static volatile sig_atomic_t ticks;
@@ -700,6 +833,7 @@ int main(int count, char **arguments) {
         return wrong;
     }
     if (!strcmp(what, "events")) return events();
+    if (!strcmp(what, "notifications")) return notifications();
     if (!strcmp(what, "signals")) return signals();
     if (!strcmp(what, "stops")) return stops();
     if (!strcmp(what, "traced")) return traced();

@@ -2,25 +2,52 @@
 
 use libc::{c_int, c_long, clockid_t, pthread_cond_t, pthread_mutex_t, sem_t, timespec};
 
-use super::super::wait::{Wait, errno, set_errno};
+use super::super::notifications::{self, Condition};
+use super::super::wait::{Ask, Wait, errno, set_errno};
 use super::super::{java, process, real};
 use super::{clock_of, length, missing, time, until};
 use crate::Call;
 
-/// Waits by `real` until an instant of a clock, as the rule has it. `is_timer` is as for [`Wait::by`].
+/// Waits by `real` until an instant of a clock, as the rule has it. `look` answers at once; `real` would block even for an
+/// instant in the past. `is_timer` is as for [`Wait::by`].
 unsafe fn wait_until(
     call: Call,
     clock: clockid_t,
     instant: *const timespec,
     real: impl Fn(*const timespec) -> c_int,
+    look: impl Fn() -> c_int,
     is_timer: impl Fn(c_int) -> bool,
 ) -> c_int {
     match unsafe { until(call, clock, instant) } {
         Some((wait, instant_ns)) => wait.by(
             || real(instant),
-            |ask| real(&time(ask.instant(instant_ns))),
+            |ask| match ask {
+                Ask::NOTHING => look(),
+                _ => real(&time(ask.instant(instant_ns))),
+            },
             is_timer,
         ),
+        None => real(instant),
+    }
+}
+
+/// The same for a condition variable.
+unsafe fn wait_for_notification(
+    call: Call,
+    (condition, mutex): (*const pthread_cond_t, *mut pthread_mutex_t),
+    clock: clockid_t,
+    instant: *const timespec,
+    real: impl Fn(*const timespec) -> c_int,
+) -> c_int {
+    match unsafe { until(call, clock, instant) } {
+        Some((wait, instant_ns)) => {
+            let condition = unsafe { Condition::new(condition, mutex) };
+            wait.notified_by(condition).by(
+                || real(instant),
+                |ask| real(&time(ask.instant(instant_ns))),
+                is_timed_out,
+            )
+        }
         None => real(instant),
     }
 }
@@ -48,7 +75,7 @@ unsafe extern "C-unwind" fn pthread_cond_timedwait(
         let clock = clock_of(instant);
         let call = java::condition_call(condition, mutex);
         let real = |instant| real(condition, mutex, instant);
-        wait_until(call, clock, instant, real, is_timed_out)
+        wait_for_notification(call, (condition, mutex), clock, instant, real)
     }
 }
 
@@ -64,7 +91,26 @@ unsafe extern "C-unwind" fn pthread_cond_clockwait(
             return libc::ENOSYS;
         };
         let real = |instant| real(condition, mutex, clock, instant);
-        wait_until(Call::CondClockwait, clock, instant, real, is_timed_out)
+        let call = Call::CondClockwait;
+        wait_for_notification(call, (condition, mutex), clock, instant, real)
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn pthread_cond_signal(condition: *mut pthread_cond_t) -> c_int {
+    notifications::note(condition);
+    match real::pthread_cond_signal() {
+        Some(real) => unsafe { real(condition) },
+        None => libc::ENOSYS,
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn pthread_cond_broadcast(condition: *mut pthread_cond_t) -> c_int {
+    notifications::note(condition);
+    match real::pthread_cond_broadcast() {
+        Some(real) => unsafe { real(condition) },
+        None => libc::ENOSYS,
     }
 }
 
@@ -77,21 +123,20 @@ unsafe extern "C-unwind" fn pthread_mutex_timedlock(
         let Some(real) = real::pthread_mutex_timedlock() else {
             return libc::ENOSYS;
         };
-        // Most locks are free: nothing is asked of a rule then. It has the errors of the real call.
-        if let Some(result) = real::pthread_mutex_trylock()
-            .map(|trylock| trylock(mutex))
-            .filter(|result| *result != libc::EBUSY)
-        {
+        // It has the errors of the real call.
+        let look = || {
+            let result = real::pthread_mutex_trylock().map(|trylock| trylock(mutex));
+            let result = result.filter(|result| *result != libc::EBUSY);
+            result.unwrap_or(libc::ETIMEDOUT)
+        };
+        // Most locks are free: nothing is asked of a rule then.
+        let result = look();
+        if !is_timed_out(result) {
             return result;
         }
         let (call, clock) = (Call::MutexTimedlock, libc::CLOCK_REALTIME);
-        wait_until(
-            call,
-            clock,
-            instant,
-            |instant| real(mutex, instant),
-            is_timed_out,
-        )
+        let real = |instant| real(mutex, instant);
+        wait_until(call, clock, instant, real, look, is_timed_out)
     }
 }
 
@@ -104,10 +149,20 @@ unsafe fn is_posted(semaphore: *mut sem_t, instant: *const timespec) -> bool {
         // A wait ends a cancelled thread, whether it waits or not.
         process::test_cancel();
         let before = errno();
-        let is_taken = real::sem_trywait().is_some_and(|trywait| trywait(semaphore) == 0);
+        let is_taken = look_at(semaphore) == 0;
         set_errno(before);
         is_taken
     }
+}
+
+/// Takes a semaphore that is posted; else returns at once, as if the time were over.
+unsafe fn look_at(semaphore: *mut sem_t) -> c_int {
+    let trywait = real::sem_trywait();
+    if trywait.is_some_and(|trywait| unsafe { trywait(semaphore) } == 0) {
+        return 0;
+    }
+    set_errno(libc::ETIMEDOUT);
+    -1
 }
 
 #[unsafe(no_mangle)]
@@ -124,7 +179,8 @@ unsafe extern "C-unwind" fn sem_timedwait(
         }
         let (call, clock) = (Call::SemTimedwait, libc::CLOCK_REALTIME);
         let real = |instant| real(semaphore, instant);
-        wait_until(call, clock, instant, real, has_error_of_timeout)
+        let look = || look_at(semaphore);
+        wait_until(call, clock, instant, real, look, has_error_of_timeout)
     }
 }
 
@@ -141,14 +197,10 @@ unsafe extern "C-unwind" fn sem_clockwait(
         if is_posted(semaphore, instant) {
             return 0;
         }
+        let call = Call::SemClockwait;
         let real = |instant| real(semaphore, clock, instant);
-        wait_until(
-            Call::SemClockwait,
-            clock,
-            instant,
-            real,
-            has_error_of_timeout,
-        )
+        let look = || look_at(semaphore);
+        wait_until(call, clock, instant, real, look, has_error_of_timeout)
     }
 }
 
@@ -185,9 +237,23 @@ unsafe extern "C-unwind" fn syscall(
         let Some((wait, instant)) = instead else {
             return real(number, a, b, c, d, e, f);
         };
+        // The kernel compares the word with the expected value, and wakes and moves no thread.
+        let look = || {
+            let compare =
+                c_long::from(libc::FUTEX_CMP_REQUEUE | b as c_int & libc::FUTEX_PRIVATE_FLAG);
+            let result = real(number, a, compare, 0, 0, a, c);
+            // A filter of the program may refuse this.
+            if result >= 0 || ![libc::EAGAIN, libc::EFAULT].contains(&errno()) {
+                set_errno(libc::ETIMEDOUT);
+            }
+            -1
+        };
         wait.by(
             || real(number, a, b, c, d, e, f),
             |ask| {
+                if ask == Ask::NOTHING {
+                    return look();
+                }
                 let later = time(instant.map_or(ask.length, |instant| ask.instant(instant)));
                 real(number, a, b, c, &raw const later as c_long, e, f)
             },

@@ -131,8 +131,9 @@ fn came_out(rows: &[Row<ScenarioThreads>]) -> Option<String> {
     }
     let differing = differing(&known);
     let of = |row: &Row<ScenarioThreads>| {
-        let labels = differing.iter().map(|(label, of)| match *label {
+        let labels = differing.iter().map(|&(label, of)| match label {
             "on" => format!("on {}", of(row)),
+            "phase" | "scenario" => format!("in the {label} \"{}\"", of(row)),
             label => format!("{label} \"{}\"", of(row)),
         });
         prose::list(labels)
@@ -147,16 +148,10 @@ fn came_out(rows: &[Row<ScenarioThreads>]) -> Option<String> {
     Some(
         match asked(&known[0]).filter(|_| is_slept && known.iter().all(is_one)) {
             Some((length, _)) => {
-                let names = differing.iter().map(|(label, _)| match *label {
-                    "on" => "the system",
-                    "phase" => "the phase",
-                    label => label,
-                });
                 format!(
-                    "Thread {} waits for {}. Depending on {}, this takes {at_least} ({low}) to {at_most} ({high}) in the median.",
+                    "Thread {} waits for {}. The median wait takes between {at_least} {low} and {at_most} {high}.",
                     known[0].m.subject,
-                    units::nominal(length),
-                    prose::list(names)
+                    units::nominal(length)
                 )
             }
             None => {

@@ -81,12 +81,12 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         false => String::new(),
     };
     // Three columns of whole intervals would not fit.
-    let (head, style) = match shown.len() {
-        ..=2 => ("cost of a wait", Style::Whole),
-        _ => ("cost", Style::Brief),
+    let style = match shown.len() {
+        ..=2 => Style::Whole,
+        _ => Style::Brief,
     };
     let table = Table::new("", &subjects)
-        .column(head, |subject| *subject)
+        .column("times the lowest", |subject| *subject)
         .each(rates, |subject, one| one.cell(subject, style))
         .mark_in_words("alike", "alike: not significantly above the lowest.")
         .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.");
