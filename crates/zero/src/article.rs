@@ -124,9 +124,8 @@ pub fn machine_facts() -> MachineFacts {
 fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     let (first, line) = (&told[0].central, &lines[0]);
     let mut sentences = vec![format!(
-        "{}: {} threads on {} CPUs take one page at a time, under one spin lock. They spend {} % of their CPU time waiting \
-         for the lock.",
-        line.what,
+        "In the article {} threads on {} CPUs take one page at a time, under one spin lock. In the simulation they spend {} % \
+         of their CPU time waiting.",
         line.setting.workers,
         line.machine.topology.cpus(),
         number(first.split.waiting * 100.0),
@@ -134,7 +133,7 @@ fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     if let Ok(bursts) = bursts_of_the_test() {
         let cpus = bursts.cpus();
         sentences.push(filled(&format!(
-            "In the article's test, where pages come in bursts, {{test.cpus}} CPUs were busy. The simulation of that test has {cpus:.1}."
+            "In a test of the article, pages came in bursts and {{test.cpus}} CPUs were busy. The simulation of that test has {cpus:.1}."
         )));
     }
     let mut told = lines.iter().zip(told);
@@ -190,7 +189,7 @@ pub fn verdict(lines: &[Line], told: &[Prediction]) -> Verdict {
         })
         .column("gain", |(_, told)| gain(told, first))
         .in_words(format!(
-            "In the table all pages are there from the start. batch: pages per take. gain: GB (1e9 bytes) per CPU-s, as a multiple of the first \
+            "Here all pages are there from the start, not in bursts. batch: pages per take. gain: GB (1e9 bytes) per CPU-s, as a multiple of the first \
              row.{unconfirmed}"
         ));
     let verdict = Verdict {

@@ -146,8 +146,8 @@ fn on_a_model_of_others_the_figures_are_compared_and_nothing_fails() {
     let answer = own.split_once("\n\n").unwrap().1.replace('\n', " ");
     assert!(
         answer.starts_with(
-            "Thread A waits for 1 ms. The median wait takes between 1.999 ms in the phase \"B asks for 2 ms\" and 15.625 ms in the phase \"nobody asks\". \
-             Scenario: \"The shortest requested timer interval applies to all programs\". The simulation agrees with all 5 published figures of this scenario."
+            "Scenario: \"The shortest requested timer interval applies to all programs\". Thread A waits for 1 ms. \
+             The median wait takes 1.999 ms in the phase \"B asks for 2 ms\", and 15.625 ms in the phase \"nobody asks\". The simulation agrees with all 5 published figures of this scenario."
         ),
         "{own}"
     );

@@ -133,14 +133,12 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         })
         .told([PREDICTED])
         .in_words(match rows.iter().any(|row| wake(row.of).is_some()) {
-            true => {
-                "predicted: the timer rule alone. agrees: the lateness is about the prediction plus the time to wake up. After a longer sleep the wake-up takes longer."
-            }
+            true => "predicted: the timer rule, without the time to wake up.",
             false => "",
         })
         .column("late", |row| late(row, &rows))
         .in_words("late: the median.")
-        .mark_in_words("lowest", "lowest: the least late wait of this length.")
+        .mark_in_words("lowest", "lowest: the lowest median for this length.")
         .told([P90])
         .column("verdict", |row| {
             row.of.verdict.map_or(REFERENCE, Judged::name)
@@ -212,7 +210,7 @@ fn helps(advice: &Advice, is_busy: bool) -> String {
     let what = &advice.what[..end.min().unwrap_or(advice.what.len())];
     let [what, expected] = [what, &advice.expected].map(|words| words.trim_end_matches('.'));
     let begin = match advice.gain_ns {
-        None if is_busy => "Load delays all waits, so this comes first",
+        None if is_busy => "The load delays all waits. Therefore do this first",
         None => "Possible remedy",
         Some(_) => "Best remedy",
     };
@@ -372,7 +370,7 @@ mod tests {
         );
         assert_eq!(
             busy.sentences[1],
-            "Load delays all waits, so this comes first: Close what else runs on this CPU. Others \
+            "The load delays all waits. Therefore do this first: Close what else runs on this CPU. Others \
              used 93 % of it during the measurement."
         );
     }

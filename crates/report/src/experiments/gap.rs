@@ -40,7 +40,7 @@ pub(crate) fn growth(group: &[Row<'_, Gap>]) -> Option<String> {
     let [short, long] = [short, long].map(units::nominal);
     let [first, last] = [first, last].map(units::duration);
     Some(format!(
-        "a sleep of {short} typically ends {first} late, and a sleep of {long} {last} late."
+        "a sleep of {short} typically ends {first} late. A sleep of {long} ends {last} late."
     ))
 }
 

@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(
             sentences(&all),
             [
-                "In another test with sleep, a sleep of 1 ms typically ends 8.00 us late, and a sleep of 1 s 80.0 us late.",
+                "In another test with sleep, a sleep of 1 ms typically ends 8.00 us late. A sleep of 1 s ends 80.0 us late.",
                 "Alone, a yield takes 200 ns in the median and 200 ns at most. Beside a thread that computes on its CPU, a yield \
                  takes 4.00 ms in the median and 4.00 ms at most.",
             ]

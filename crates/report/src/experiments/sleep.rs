@@ -271,10 +271,10 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         true => "late: the median.",
         false => "late: the median; the mean in rows of fewer than 20 waits.",
     };
-    Some(
-        Verdict::new(sentences, next)
-            .told(table, format!("n = {waits} waits of 1 ms each. {late}")),
-    )
+    Some(Verdict::new(sentences, next).told(
+        table,
+        format!("{waits} waits of 1 ms for each call. {late}"),
+    ))
 }
 
 /// Whether a call is later than the least late one.

@@ -31,7 +31,7 @@ const IN_NAMES: [(&str, &str); 8] = [
     ("half", "half: half of the pages left."),
     (
         "guided",
-        "guided: half of the pages left, divided by the number of workers.",
+        "guided: a batch is half of the pages left, divided by the number of workers.",
     ),
     (
         "growing",
@@ -347,6 +347,8 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
                 "1" => "batches of 1 page".to_owned(),
                 "n" | "2n" => format!("batches of {batch} pages"),
                 pages if pages.parse::<u64>().is_ok() => format!("batches of {pages} pages"),
+                "guided" => "batches that shrink (guided)".to_owned(),
+                "growing" => "batches that grow".to_owned(),
                 named => format!("{named} batches"),
             };
             format!("{goal}: {threads}, {batches} and {lock}.")
@@ -355,10 +357,10 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
     let naive = &advice.naive.rates;
     sentences.push(format!(
         "The naive pool takes one page at a time under a spin lock, with a thread on every CPU. It zeroes {} GB per CPU-s. \
-         That is {} % less than one thread that only zeroes, the ideal ({} GB per CPU-s).",
+         One thread without a pool zeroes {} GB per CPU-s. The naive pool zeroes {} % less.",
         units::gb(naive.gb_per_cpu_s.median),
-        units::percent(advice.wasted(naive).unwrap_or(0.0)),
-        units::gb(advice.ideal_gb_per_cpu_s)
+        units::gb(advice.ideal_gb_per_cpu_s),
+        units::percent(advice.wasted(naive).unwrap_or(0.0))
     ));
     let rated: Vec<_> = advice.rated().collect();
     let table = Table::new("", &rated)

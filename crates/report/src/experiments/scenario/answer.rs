@@ -20,8 +20,12 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         Some(format!("{of}{}", came_out(rows)?))
     });
     let mut sentences: Vec<String> = of_each.collect();
-    let title = run.beside.scenario.as_ref().map(|of| of.title.as_str());
-    sentences.extend(stated(&run.beside.expectations, title));
+    if let Some(stated) = stated(&run.beside.expectations) {
+        let title = run.beside.scenario.as_ref().map(|of| &of.title);
+        let title = title.map(|title| format!("Scenario: \"{}\".", title.trim_end_matches('.')));
+        sentences.splice(0..0, title);
+        sentences.push(stated);
+    }
     sentences.extend(compared(&run.beside.expectations));
     let waiting: Vec<_> = rows.iter().copied().filter(waits).collect();
     let models = select::grouped(rows.iter(), |row| &row.of.at.on);
@@ -149,7 +153,7 @@ fn came_out(rows: &[Row<ScenarioThreads>]) -> Option<String> {
         match asked(&known[0]).filter(|_| is_slept && known.iter().all(is_one)) {
             Some((length, _)) => {
                 format!(
-                    "Thread {} waits for {}. The median wait takes between {at_least} {low} and {at_most} {high}.",
+                    "Thread {} waits for {}. The median wait takes {at_least} {low}, and {at_most} {high}.",
                     known[0].m.subject,
                     units::nominal(length)
                 )
@@ -243,24 +247,22 @@ fn overview(
 }
 
 /// Whether it is as its sources say of these models, and where it is not.
-fn stated(all: &[Expectation], title: Option<&str>) -> Option<String> {
+fn stated(all: &[Expectation]) -> Option<String> {
     let (hold, differing): (Vec<_>, Vec<_>) = all
         .iter()
         .filter(|expected| expected.stated)
         .partition(|expected| expected.holds);
     let n = hold.len() + differing.len();
-    let title = title.map(|title| title.trim_end_matches('.'));
-    let of = title.map_or_else(String::new, |title| format!("Scenario: \"{title}\". "));
     match (n, &differing[..]) {
         (0, _) => None,
         (1, []) => Some(format!(
-            "{of}The simulation agrees with the one published figure of this scenario."
+            "The simulation agrees with the one published figure of this scenario."
         )),
         (_, []) => Some(format!(
-            "{of}The simulation agrees with all {n} published figures of this scenario."
+            "The simulation agrees with all {n} published figures of this scenario."
         )),
         (_, [first, ..]) => Some(format!(
-            "{of}The simulation agrees with {} of {n} published figures of this scenario. One that differs: {}, on {}.",
+            "The simulation agrees with {} of {n} published figures of this scenario. One that differs: {}, on {}.",
             hold.len(),
             figure(first),
             first.on

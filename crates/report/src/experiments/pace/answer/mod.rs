@@ -86,12 +86,13 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         _ => Style::Brief,
     };
     let table = Table::new("", &subjects)
-        .column("times the lowest", |subject| *subject)
+        .column("way to wait", |subject| *subject)
         .each(rates, |subject, one| one.cell(subject, style))
         .mark_in_words("alike", "alike: not significantly above the lowest.")
         .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.");
     let caption = format!(
-        "Cost of a wait: CPU time + 10 x lateness. Lateness above 1 ms counts as 1 ms. Each column is divided by its lowest cost. \
+        "The figures are costs of a wait, divided by the lowest of their column. Cost: CPU time + 10 x lateness. Lateness above 1 ms \
+         counts as 1 ms. \
          In brackets: 95 % interval. \
          {rounds} rounds; each way has {waits} waits.{of_all}"
     );
@@ -336,19 +337,19 @@ impl<'r> Loop<'r> {
                 };
                 format!(
                     "{begin} {is} ({}).{alike} The next way, {}, costs {median} times as much [{low}..{high}].",
-                    in_figures(best),
+                    in_brackets(best),
                     other.m.subject
                 )
             }
             (Beside::NotJudged, _) => format!(
                 "{begin} has the lowest cost ({}). {} rounds are too few for an interval; 6 are enough.",
-                in_figures(best),
+                in_brackets(best),
                 best.rounds.len()
             ),
             _ => {
                 format!(
                     "{begin} has the lowest cost ({}). It does not differ significantly from {}.",
-                    in_figures(best),
+                    in_brackets(best),
                     prose::some(&self.not_told(USUAL))
                 )
             }
@@ -454,14 +455,36 @@ fn introduced(subject: &str) -> &'static str {
 }
 
 fn in_figures(m: &Measurement) -> String {
-    let cpu = m.cpu.fraction;
-    let cpu = cpu.map(|share| format!("{} % of a CPU, ", units::percent(share)));
-    let late = match select::typical_late_ns(m) {
-        Some((late, true)) => format!("{} late in the median", units::duration(late)),
-        Some((late, false)) => format!("{} late on average", units::duration(late)),
-        None => "lateness unknown".to_owned(),
+    let late = late(m).unwrap_or_else(|| "lateness unknown".to_owned());
+    match cpu(m) {
+        Some(cpu) => format!("{cpu}, {late}"),
+        None => late,
+    }
+}
+
+/// The same behind what it is about.
+fn in_brackets(m: &Measurement) -> String {
+    let parts = [
+        cpu(m).map(|cpu| format!("uses {cpu}")),
+        late(m).map(|late| format!("is {late}")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!("it {}", parts.join(", and "))
+}
+
+fn cpu(m: &Measurement) -> Option<String> {
+    let share = m.cpu.fraction?;
+    Some(format!("{} % of a CPU", units::percent(share)))
+}
+
+fn late(m: &Measurement) -> Option<String> {
+    let (late, is_median) = select::typical_late_ns(m)?;
+    let how = if is_median {
+        "in the median"
+    } else {
+        "on average"
     };
-    cpu.unwrap_or_default() + &late
+    Some(format!("{} late {how}", units::duration(late)))
 }
 
 #[cfg(test)]
