@@ -255,9 +255,9 @@ fn stated(all: &[Expectation]) -> Option<String> {
     let n = hold.len() + differing.len();
     match (n, &differing[..]) {
         (0, _) => None,
-        (1, []) => Some(format!(
-            "The simulation agrees with the one published figure of this scenario."
-        )),
+        (1, []) => {
+            Some("The simulation agrees with the one published figure of this scenario.".to_owned())
+        }
         (_, []) => Some(format!(
             "The simulation agrees with all {n} published figures of this scenario."
         )),
