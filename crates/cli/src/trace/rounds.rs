@@ -323,6 +323,27 @@ mod tests {
     use super::*;
     use punctual_trace::text;
 
+    /// The same events again and again, a second apart: enough waits for a percentile.
+    fn repeated(events: &str) -> String {
+        const INSTANTS_FROM: u64 = 10_000_000_000_000;
+        let mut lines = events.split_inclusive('\n');
+        let head: String = lines.by_ref().take(2).collect();
+        let events: Vec<&str> = lines.collect();
+        let later = |seconds: u64| {
+            let words = events
+                .iter()
+                .flat_map(|line| line.split_inclusive(char::is_whitespace));
+            words.map(move |word| match word.trim_end().parse::<u64>() {
+                Ok(ns @ INSTANTS_FROM..) => {
+                    let end = &word[word.trim_end().len()..];
+                    format!("{}{end}", ns + seconds * 1_000_000_000)
+                }
+                _ => word.to_owned(),
+            })
+        };
+        head + &(0..5).flat_map(later).collect::<String>()
+    }
+
     fn recorded(name: &str) -> String {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../trace/tests/recorded");
         std::fs::read_to_string(format!("{folder}/{name}.txt")).unwrap()
@@ -369,7 +390,7 @@ mod tests {
     #[test]
     fn a_class_is_predicted_if_the_kernel_counts_the_same_waits() {
         // Timeouts of a condition variable.
-        let events = recorded("slack")
+        let events = repeated(&recorded("slack"))
             .replace("clock_nanosleep", "futex")
             .replace("exit 0", "exit -110");
         let round = Round {

@@ -91,8 +91,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .mark_in_words("alike", "alike: not significantly above the lowest.")
         .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.");
     let caption = format!(
-        "The figures are costs of a wait, divided by the lowest of their column. Cost: CPU time + 10 x lateness. Lateness above 1 ms \
-         counts as 1 ms. \
+        "Figures: costs of a wait, divided by the lowest of the column. Cost: CPU time + 10 x lateness, counted up to 1 ms. \
          In brackets: 95 % interval. \
          {rounds} rounds; each way has {waits} waits.{of_all}"
     );
