@@ -133,7 +133,7 @@ fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     if let Ok(bursts) = bursts_of_the_test() {
         let cpus = bursts.cpus();
         sentences.push(filled(&format!(
-            "In a test of the article, pages came in bursts and {{test.cpus}} CPUs were busy. The simulation of that test has {cpus:.1}."
+            "The article reports another test, in which pages came in bursts and {{test.cpus}} CPUs were busy. Its simulation has {cpus:.1} busy CPUs."
         )));
     }
     let mut told = lines.iter().zip(told);
@@ -189,7 +189,7 @@ pub fn verdict(lines: &[Line], told: &[Prediction]) -> Verdict {
         })
         .column("gain", |(_, told)| gain(told, first))
         .in_words(format!(
-            "Here all pages are there from the start, not in bursts. batch: pages per take. gain: GB (1e9 bytes) per CPU-s, as a multiple of the first \
+            "The rows have all pages from the start, not in bursts. batch: pages per take. gain: GB (1e9 bytes) per CPU-s, as a multiple of the first \
              row.{unconfirmed}"
         ));
     let verdict = Verdict {

@@ -30,8 +30,8 @@ pub(super) fn note(condition: *const pthread_cond_t) {
     if on_time::takes_part() {
         let place = place(condition);
         let count = place.load(Relaxed) as u16;
-        let address = (condition as u64) << COUNT_BITS;
-        place.store(address | u64::from(count.wrapping_add(1)), Release);
+        let count = u64::from(count.wrapping_add(1));
+        place.store((condition as u64) << COUNT_BITS | count, Release);
     }
 }
 
@@ -72,11 +72,10 @@ impl Condition {
     ) -> Result<bool, c_int> {
         let place = place(self.condition);
         let before = place.load(Acquire);
-        let address = (self.condition as u64) << COUNT_BITS;
         let is_notified = || {
             let last = place.load(Acquire);
             // Another condition variable can have the same place.
-            last != before && (last ^ address) >> COUNT_BITS == 0
+            last != before && last >> COUNT_BITS == self.condition as u64
         };
         let done = |error| match error {
             0 => Ok(()),

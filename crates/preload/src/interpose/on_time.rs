@@ -6,6 +6,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use libc::c_int;
 use punctual_core::crowd::Crowd;
 use punctual_core::strategies::Adaptive;
 use punctual_core::wait::Wait as Steps;
@@ -17,7 +18,7 @@ use super::books::{lower_slack, set_slack};
 use super::notifications::Condition;
 use super::process;
 use super::strategies::{self, Ticket};
-use super::wait::{Answer, Ask, Until, errno, set_errno};
+use super::wait::{Ask, Until, errno, set_errno};
 use crate::Call;
 use crate::accurate::{Accurate, Class, SPIN_MOST, SpinBudget, at, bin};
 
@@ -119,9 +120,9 @@ impl Wait {
         self.is_left_alone || matches!(self.spin, Spin::Never)
     }
 
-    /// Waits by the call of the program or by the real call. A call of nothing but time returns the default of `T` when the
+    /// Waits by the call of the program or by the real call. A call of nothing but time returns zero when the
     /// time is over.
-    pub(super) fn by<T: Answer>(
+    pub(super) fn by<T: Copy + From<c_int>>(
         self,
         native: impl FnOnce() -> T,
         mut real: impl FnMut(Ask) -> T,
@@ -141,7 +142,7 @@ impl Wait {
     }
 
     /// Naps and spins as the strategy of the thread says.
-    fn in_steps<T: Answer>(
+    fn in_steps<T: Copy + From<c_int>>(
         &self,
         real: &mut impl FnMut(Ask) -> T,
         is_timer: &impl Fn(T) -> bool,
@@ -204,7 +205,7 @@ impl Wait {
     }
 
     /// Spins until the wait is due, or until its event. An event that comes at the last moment counts.
-    fn spin<T: Answer>(
+    fn spin<T: Copy + From<c_int>>(
         &self,
         from: Tick,
         real: &mut impl FnMut(Ask) -> T,
@@ -227,8 +228,8 @@ impl Wait {
                 // SAFETY: the caller of the wait gave both, and holds the mutex.
                 event = match unsafe { condition.released(spin) } {
                     Ok(false) => None,
-                    Ok(true) => Some(T::of_pthread(0)),
-                    Err(error) => Some(T::of_pthread(error)),
+                    Ok(true) => Some(T::from(0)),
+                    Err(error) => Some(T::from(error)),
                 };
                 spun
             }
@@ -242,8 +243,8 @@ impl Wait {
             process::test_cancel();
             match self.spin {
                 Spin::Looks => real(Ask::NOTHING),
-                Spin::Notified(_) => T::of_pthread(libc::ETIMEDOUT),
-                Spin::Clock | Spin::Never => T::default(),
+                Spin::Notified(_) => T::from(libc::ETIMEDOUT),
+                Spin::Clock | Spin::Never => T::from(0),
             }
         });
         (result, reason)
@@ -299,7 +300,7 @@ fn slackless<T>(call: impl FnOnce() -> T) -> T {
         true => Crowd::SLACK_MOST,
         false => Nanos::new(1),
     };
-    let before = lower_slack(most.as_ns() as libc::c_int);
+    let before = lower_slack(most.as_ns() as c_int);
     let result = call();
     if let Some(before) = before {
         set_slack(before);

@@ -1,6 +1,6 @@
 //! A wait, under a rule, on time, or only logged.
 
-use libc::{c_int, c_long, clockid_t};
+use libc::{c_int, clockid_t};
 
 use super::notifications::Condition;
 use super::process;
@@ -62,7 +62,7 @@ impl Wait {
 
     /// Waits by `native`, the call of the program as it is, or by the real call with another length, of which this can take
     /// several. `is_timer` says of a result, and of the error of the thread, whether the time was over.
-    pub(super) fn by<T: Answer>(
+    pub(super) fn by<T: Copy + From<c_int> + PartialOrd>(
         self,
         native: impl FnOnce() -> T,
         mut real: impl FnMut(Ask) -> T,
@@ -80,7 +80,7 @@ impl Wait {
             Self::Logged(wait) => {
                 let result = native();
                 let error = errno();
-                let is_signal = result < T::default() && error == libc::EINTR;
+                let is_signal = result < T::from(0) && error == libc::EINTR;
                 wait.finish(is_timer(result), is_signal);
                 set_errno(error);
                 result
@@ -95,24 +95,6 @@ impl Wait {
             Self::OnTime(wait) => wait.left(),
             Self::Logged(_) => None,
         }
-    }
-}
-
-/// The result of a function that waits.
-pub(super) trait Answer: Copy + Default + PartialOrd {
-    /// Of a function of pthread, which returns the number of an error, or zero.
-    fn of_pthread(error: c_int) -> Self;
-}
-
-impl Answer for c_int {
-    fn of_pthread(error: c_int) -> Self {
-        error
-    }
-}
-
-impl Answer for c_long {
-    fn of_pthread(error: c_int) -> Self {
-        error.into()
     }
 }
 

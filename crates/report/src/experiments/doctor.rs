@@ -127,15 +127,15 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let more = prose::when(n > 1, || format!(" and {n} pieces of advice"));
     let is_early = |row: &Row<Doctor>| select::typical_ns(row.m).is_some_and(|ns| ns < 0.0);
     let early = prose::when(rows.iter().any(is_early), || " Below 0: early.".to_owned());
+    let wakes = rows.iter().any(|row| wake(row.of).is_some());
     let table = Table::new("", &rows)
         .column("wait", |row| {
             format!("{} {}", units::nominal(row.of.asked_ns), row.m.subject)
         })
         .told([PREDICTED])
-        .in_words(match rows.iter().any(|row| wake(row.of).is_some()) {
-            true => "predicted: the timer rule, without the time to wake up.",
-            false => "",
-        })
+        .in_words(prose::when(wakes, || {
+            "predicted: the timer rule alone.".to_owned()
+        }))
         .column("late", |row| late(row, &rows))
         .in_words("late: the median.")
         .mark_in_words("lowest", "lowest: the lowest median for this length.")
@@ -148,6 +148,10 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
             "inconclusive",
             "inconclusive: the waits are too few or too varied to confirm the prediction.",
         );
+    let table = match wakes {
+        true => table.mark_in_words("agrees", "agrees: the rest is the time to wake up."),
+        false => table,
+    };
     let verdict = Verdict {
         line: advice.first().and_then(line),
         ..Verdict::new(sentences, next)

@@ -329,26 +329,22 @@ fn least_late(
             "No significant difference of more than 10 % between the {n} calls."
         ));
     }
+    let said = |then: &str| {
+        let (method, late) = (&least.of.method, late(least));
+        format!("Of {n} different calls, {method} is the least late: {late}.{then}")
+    };
     if unjudged > 0 {
-        return Some(format!(
-            "Of {n} different calls, {} was the least late: {}. 6 rounds are needed to compare them.",
-            least.of.method,
-            late(least)
-        ));
+        return Some(said(" 6 rounds are needed to compare them."));
     }
     match alike {
         0 if is_ordinary(&least.of.method) => None,
-        0 => Some(format!(
-            "Of {n} different calls, {} is the least late: {}.",
-            least.of.method,
-            late(least)
-        )),
-        _ => Some(format!(
-            "Of {n} different calls, {} is the least late: {}. It does not differ significantly from {}.",
-            least.of.method,
-            late(least),
-            prose::some(&those(Judged::Alike).collect::<Vec<_>>())
-        )),
+        0 => Some(said("")),
+        _ => {
+            let alike = prose::some(&those(Judged::Alike).collect::<Vec<_>>());
+            Some(said(&format!(
+                " It does not differ significantly from {alike}."
+            )))
+        }
     }
 }
 

@@ -19,7 +19,8 @@ pub(super) fn verdict(run: &Run<ZeroRow>) -> Option<Verdict> {
 }
 
 /// The meaning of the column.
-const POOL: &str = "pool: its lock, batch (the pages that a worker takes at a time) and workers.";
+const POOL: &str =
+    "pool: its lock, its batch (the pages that a thread takes at a time) and its threads.";
 
 /// The meaning of words in a pool's name, where it has them.
 const IN_NAMES: [(&str, &str); 8] = [

@@ -98,20 +98,21 @@ unsafe extern "C-unwind" fn pthread_cond_clockwait(
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn pthread_cond_signal(condition: *mut pthread_cond_t) -> c_int {
-    notifications::note(condition);
-    match real::pthread_cond_signal() {
-        Some(real) => unsafe { real(condition) },
-        None => libc::ENOSYS,
-    }
+    unsafe { notify(condition, real::pthread_cond_signal()) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn pthread_cond_broadcast(condition: *mut pthread_cond_t) -> c_int {
+    unsafe { notify(condition, real::pthread_cond_broadcast()) }
+}
+
+/// Notifies a condition variable by `real`, and those of its waits that spin.
+unsafe fn notify(
+    condition: *mut pthread_cond_t,
+    real: Option<unsafe extern "C-unwind" fn(*mut pthread_cond_t) -> c_int>,
+) -> c_int {
     notifications::note(condition);
-    match real::pthread_cond_broadcast() {
-        Some(real) => unsafe { real(condition) },
-        None => libc::ENOSYS,
-    }
+    real.map_or(libc::ENOSYS, |real| unsafe { real(condition) })
 }
 
 #[unsafe(no_mangle)]

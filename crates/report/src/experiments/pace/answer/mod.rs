@@ -6,7 +6,7 @@ use punctual_record::{Cost, Interval, LateTarget, Measurement, Reached, Run, Sub
 use crate::select::{self, Row};
 use crate::tables::ratio_within;
 use crate::tables::table::Table;
-use crate::verdict::Verdict;
+use crate::verdict::{Verdict, typical_in_words};
 use crate::{prose, units};
 
 /// Fewer rounds give no interval of 95 %.
@@ -91,7 +91,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .mark_in_words("alike", "alike: not significantly above the lowest.")
         .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.");
     let caption = format!(
-        "Figures: costs of a wait, divided by the lowest of the column. Cost: CPU time + 10 x lateness, counted up to 1 ms. \
+        "Figures: costs of a wait, divided by the lowest of the column. Cost: CPU time + 10 x lateness; lateness counts up to 1 ms. \
          In brackets: 95 % interval. \
          {rounds} rounds; each way has {waits} waits.{of_all}"
     );
@@ -454,7 +454,7 @@ fn introduced(subject: &str) -> &'static str {
 }
 
 fn in_figures(m: &Measurement) -> String {
-    let late = late(m).unwrap_or_else(|| "lateness unknown".to_owned());
+    let late = typical_in_words(m).unwrap_or_else(|| "lateness unknown".to_owned());
     match cpu(m) {
         Some(cpu) => format!("{cpu}, {late}"),
         None => late,
@@ -465,7 +465,7 @@ fn in_figures(m: &Measurement) -> String {
 fn in_brackets(m: &Measurement) -> String {
     let parts = [
         cpu(m).map(|cpu| format!("uses {cpu}")),
-        late(m).map(|late| format!("is {late}")),
+        typical_in_words(m).map(|late| format!("is {late}")),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     format!("it {}", parts.join(", and "))
@@ -474,16 +474,6 @@ fn in_brackets(m: &Measurement) -> String {
 fn cpu(m: &Measurement) -> Option<String> {
     let share = m.cpu.fraction?;
     Some(format!("{} % of a CPU", units::percent(share)))
-}
-
-fn late(m: &Measurement) -> Option<String> {
-    let (late, is_median) = select::typical_late_ns(m)?;
-    let how = if is_median {
-        "in the median"
-    } else {
-        "on average"
-    };
-    Some(format!("{} late {how}", units::duration(late)))
 }
 
 #[cfg(test)]
