@@ -38,6 +38,8 @@ need() {
     echo "missing packages: run 'apt-get install ${missing[*]}' as root, then this again" >&2
     exit 2
   fi
+  # An installation that was broken off is ended first: without that apt refuses every other.
+  dpkg --configure -a
   apt-get update -q
   # Without a service that would start at once: programs are all that is needed.
   DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -qy --no-install-recommends "${missing[@]}"
