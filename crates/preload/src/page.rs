@@ -118,6 +118,9 @@ pub const RULE_MOST: usize = 1024;
 /// The words before the log.
 pub const WORDS: usize = at::LOG;
 
+/// A page of at most so many words is kept in memory, and not on a disk.
+pub const IN_MEMORY_MOST: usize = 1 << 20;
+
 /// A run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {

@@ -1,9 +1,9 @@
-//! The program to start, and the folder of the library.
+//! The program to start, the folder of the library, and the page that both share.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Permissions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -22,9 +22,11 @@ pub(crate) struct Stage<'a> {
     /// The file of the program.
     pub(super) file: PathBuf,
     folder: TempDir,
+    /// A folder in memory for the page. On a disk a write to the page may wait for the disk, which makes the program late.
+    in_memory: Option<TempDir>,
     /// How its waits are reached, and what is known of it.
     pub(super) checked: Checked,
-    /// It ends when this command does, after it has removed the folder if that is still there.
+    /// It ends when this command does, after it has removed the folders if these are still there.
     _cleaner: Option<Child>,
 }
 
@@ -39,16 +41,16 @@ impl<'a> Stage<'a> {
         let (name, rest) = command.split_first().expect("clap asks for one");
         let file = program::find(name)?;
         let checked = program::check(&file, run, by)?;
-        let folder = tempfile::Builder::new()
-            .prefix("punctual-emulate-")
-            .tempdir();
-        let folder = folder.map_err(cannot_write("the library"))?;
+        let folder = folder_in(&std::env::temp_dir()).map_err(cannot_write("the library"))?;
+        let in_memory = folder_in(Path::new("/dev/shm")).ok();
+        let folders = std::iter::once(&folder).chain(&in_memory);
         let stage = Self {
             name,
             rest,
             file,
-            _cleaner: cleaner(folder.path()),
+            _cleaner: cleaner(folders.map(TempDir::path)),
             folder,
+            in_memory,
             checked,
         };
         if checked.by == By::Ptrace {
@@ -65,8 +67,7 @@ impl<'a> Stage<'a> {
         };
         // A child with another user loads the library too; it has the waits, but nothing is counted of it.
         let carried = stage.library();
-        mode(stage.folder.path(), 0o755)
-            .and_then(|()| fs::write(&carried, library))
+        fs::write(&carried, library)
             .and_then(|()| mode(&carried, 0o644))
             .map_err(cannot_write("the library"))?;
         Ok(stage)
@@ -84,14 +85,33 @@ impl<'a> Stage<'a> {
         command
     }
 
+    /// Writes a new page of these words, with room for so many more: in memory if it is small. The library looks for it
+    /// in its own folder, in which is a link then.
+    fn page(&self, words: &[u64], room: u64) -> io::Result<(PathBuf, fs::File)> {
+        let path = self.folder.path().join("page");
+        remove(&path)?;
+        let whole = words.len() + room as usize;
+        if let Some(folder) = (self.in_memory.as_ref()).filter(|_| whole <= page::IN_MEMORY_MOST) {
+            let kept = folder.path().join("page");
+            // All of it is written: a program that writes to a page for which no memory is left is ended.
+            let mut words = words.to_vec();
+            words.resize(whole, 0);
+            let written = remove(&kept).and_then(|()| write_page(&kept, &words, 0));
+            if let Ok(page) = written.and_then(|page| symlink(&kept, &path).map(|()| page)) {
+                return Ok((path, page));
+            }
+        }
+        let page = write_page(&path, words, room)?;
+        Ok((path, page))
+    }
+
     /// The program with the library, if it loads one, and a page of these words, with room for so many more; and the page.
     pub(crate) fn with_page(
         &self,
         words: &[u64],
         room: u64,
     ) -> Result<(Command, fs::File), Failure> {
-        let path = self.folder.path().join("page");
-        let page = write_page(&path, words, room).map_err(cannot_write("the page"))?;
+        let (path, page) = self.page(words, room).map_err(cannot_write("the page"))?;
         if self.checked.by == By::Ptrace {
             return Ok((self.native(), page));
         }
@@ -108,17 +128,26 @@ impl<'a> Stage<'a> {
     }
 }
 
+/// A new folder in this one, which other users may read.
+fn folder_in(folder: &Path) -> io::Result<TempDir> {
+    let folder = tempfile::Builder::new()
+        .prefix("punctual-emulate-")
+        .tempdir_in(folder)?;
+    mode(folder.path(), 0o755)?;
+    Ok(folder)
+}
+
 /// The failure to write something.
 pub(super) fn cannot_write(what: &str) -> impl Fn(io::Error) -> Failure {
     move |why| Failure::new(REFUSED, format!("cannot write {what}: {why}"))
 }
 
-/// Starts a shell that removes the folder once this command has ended, also by `kill -9`: its input ends then. No signal of
+/// Starts a shell that removes the folders once this command has ended, also by `kill -9`: its input ends then. No signal of
 /// a terminal ends the shell, and it holds no output of this command. `None` if there is no shell.
-fn cleaner(folder: &Path) -> Option<Child> {
-    const SCRIPT: &str = "trap '' HUP INT QUIT TERM; read -r end; rm -rf -- \"$1\"";
+fn cleaner<'f>(folders: impl Iterator<Item = &'f Path>) -> Option<Child> {
+    const SCRIPT: &str = "trap '' HUP INT QUIT TERM; read -r end; rm -rf -- \"$@\"";
     let mut shell = Command::new("/bin/sh");
-    shell.args(["-c", SCRIPT, "sh"]).arg(folder);
+    shell.args(["-c", SCRIPT, "sh"]).args(folders);
     shell.stdin(Stdio::piped()).stdout(Stdio::null());
     shell
         .stderr(Stdio::null())
@@ -131,11 +160,15 @@ fn mode(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
-/// Writes a new page in the place of the one before, which what is left of an earlier run may still use.
-fn write_page(path: &Path, words: &[u64], room: u64) -> io::Result<fs::File> {
-    if path.exists() {
-        fs::remove_file(path)?;
+/// Removes a page, which what is left of an earlier run may still use.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
     }
+}
+
+fn write_page(path: &Path, words: &[u64], room: u64) -> io::Result<fs::File> {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
     let mut options = fs::File::options();
     let mut page = options.read(true).write(true).create_new(true).open(path)?;

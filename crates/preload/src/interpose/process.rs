@@ -108,6 +108,10 @@ fn map(path: &CStr) -> Option<&'static [AtomicU64]> {
         let end = libc::lseek(file, 0, libc::SEEK_END);
         let words = usize::try_from(end).unwrap_or(0) / 8;
         let rights = libc::PROT_READ | libc::PROT_WRITE;
+        if how == libc::MAP_SHARED && words <= page::IN_MEMORY_MOST {
+            // Else the first record in each part of it makes a wait late.
+            how |= libc::MAP_POPULATE;
+        }
         let mapped = match words >= page::WORDS.min(accurate::at::WORDS) {
             true => libc::mmap(null_mut(), words * 8, rights, how, file, 0),
             false => libc::MAP_FAILED,
