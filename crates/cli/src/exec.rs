@@ -135,7 +135,7 @@ pub(crate) struct ExecArgs {
     #[arg(long, value_name = "SHARE", requires = "accurate", value_parser = share)]
     pub(crate) spin: Option<Share>,
 
-    /// With --accurate: how much CPU time a wait may spend to be 1 us less late, 0.01 to 10000 us [default: 10]
+    /// With --accurate: how much CPU time a wait may spend to be 1 us less late, 0.01 to 10000 us [default: 100]
     #[arg(long, value_name = "W", requires = "accurate", value_parser = weight)]
     pub(crate) weight: Option<f64>,
 

@@ -61,8 +61,9 @@ pub struct Accurate {
 /// The [share](Accurate::spin) where no other is asked for.
 pub const SPIN: f64 = 0.05;
 
-/// The [weight](Accurate::weight) where no other is asked for.
-pub const WEIGHT: f64 = 10.0;
+/// The [weight](Accurate::weight) where no other is asked for: who changes a program wants its latest waits on time, and
+/// [`SPIN`] limits the price.
+pub const WEIGHT: f64 = 100.0;
 
 /// All waits are left alone: they are only measured.
 pub const ALL_ALONE: u64 = u64::MAX;
