@@ -124,7 +124,7 @@ pub fn machine_facts() -> MachineFacts {
 fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     let (first, line) = (&told[0].central, &lines[0]);
     let mut sentences = vec![format!(
-        "In the article {} threads on {} CPUs take one page at a time, under one spin lock. In the simulation they spend {} % \
+        "In the article (docs/articles.md) {} threads on {} CPUs take one page at a time, under one spin lock. In the simulation they spend {} % \
          of their CPU time waiting.",
         line.setting.workers,
         line.machine.topology.cpus(),
@@ -133,7 +133,7 @@ fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     if let Ok(bursts) = bursts_of_the_test() {
         let cpus = bursts.cpus();
         sentences.push(filled(&format!(
-            "The article reports another test, in which pages came in bursts and {{test.cpus}} CPUs were busy. Its simulation has {cpus:.1} busy CPUs."
+            "In another test of the article pages came in bursts, and {{test.cpus}} CPUs were busy. In the simulation of that test {cpus:.1} are."
         )));
     }
     let mut told = lines.iter().zip(told);

@@ -170,21 +170,8 @@ fn timers_live(
     rounds: u32,
     _watch: &mut dyn FnMut(rounds::Progress<'_>),
 ) -> Result<Results, Refusal> {
-    say!("{}", head(cases));
     let show = &mut |round: &[Measurement]| say!("{}", line(round));
     timers::run_and_show(machine, cases, rounds, &mut |_| {}, show)
-}
-
-fn head(cases: &[Case]) -> String {
-    let settings = ["round", "stated", "slack", "tick step"].map(|name| format!("{name:>10}"));
-    let slept = cases.iter().map(|case| {
-        let arming = match case.cells.first() {
-            Some(Experiment::Timers(timers)) => timers.arming.name(),
-            _ => "",
-        };
-        format!("{:>20}{:>12}", format!("{arming}: mean"), "p50")
-    });
-    settings.into_iter().chain(slept).collect()
 }
 
 fn line(round: &[Measurement]) -> String {
@@ -192,18 +179,16 @@ fn line(round: &[Measurement]) -> String {
     let Some(first) = round.peek() else {
         return String::new();
     };
-    let settings = [first.stated_ns, first.slack_ns, first.step_ns].map(length);
-    let settings = std::iter::once(first.round.to_string()).chain(settings);
-    let settings: String = settings.map(|setting| format!("{setting:>10}")).collect();
-    let slept = round.map(|timers| {
-        let slept = timers.slept_ns;
-        let mean = length(slept.map(|slept| slept.mean.round() as u64));
-        let median = length(slept.and_then(|slept| slept.p50));
-        format!("{mean:>20}{median:>12}")
+    let stated = first.stated_ns.map(|ns| {
+        let interval = Nanos::new(ns);
+        format!("; the OS says that its timer interval is {interval}")
     });
-    settings + &slept.collect::<String>()
-}
-
-fn length(ns: Option<u64>) -> String {
-    ns.map_or_else(|| "-".to_owned(), |ns| Nanos::new(ns).to_string())
+    let begin = format!("round {}", first.round);
+    let slept = round.filter_map(|timers| {
+        let median = Nanos::new(timers.slept_ns?.p50?);
+        Some(format!("{median} ({})", timers.arming.name()))
+    });
+    let slept = slept.collect::<Vec<_>>().join(", ");
+    let stated = stated.unwrap_or_default();
+    format!("{begin}: sleeps took {slept} in the median{stated}")
 }

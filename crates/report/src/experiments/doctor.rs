@@ -149,7 +149,10 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
             "inconclusive: the waits are too few or too varied to confirm the prediction.",
         );
     let table = match wakes {
-        true => table.mark_in_words("agrees", "agrees: the rest is the time to wake up."),
+        true => table.mark_in_words(
+            "agrees",
+            "agrees: the rest is the time to wake up, longer after long waits.",
+        ),
         false => table,
     };
     let verdict = Verdict {
@@ -180,7 +183,7 @@ fn in_words(row: &Row<'_, Doctor>) -> String {
     let predicted = units::lateness(predicted);
     if row.of.verdict == Some(Judged::TooBusy) {
         return format!(
-            "{begin}; the timer rule in force predicts {predicted}. punctual cannot say why they differ, because the computer was too busy."
+            "{begin}. The timer rule in force predicts {predicted}. punctual cannot say why they differ, because the computer was too busy."
         );
     }
     let verdict = match row.of.verdict {
@@ -191,9 +194,9 @@ fn in_words(row: &Row<'_, Doctor>) -> String {
     };
     let wake = wake(row.of).filter(|_| row.of.verdict == Some(Judged::Agrees));
     let wake = wake.map_or_else(String::new, |ns| {
-        format!(" plus about {} to wake up", units::duration(ns))
+        format!(", and waking up takes about {} more", units::duration(ns))
     });
-    format!("{begin}; the timer rule in force predicts {predicted}{wake}, {verdict}.")
+    format!("{begin}. The timer rule in force predicts {predicted}{wake}, {verdict}.")
 }
 
 /// The first so many sentences.
@@ -311,7 +314,7 @@ mod tests {
         assert_eq!(
             verdict.sentences,
             [
-                "A wait of 1 ms with Sleep ends 14.6 ms late in the median; the timer rule in force predicts 14.6 ms, \
+                "A wait of 1 ms with Sleep ends 14.6 ms late in the median. The timer rule in force predicts 14.6 ms, \
                  which agrees.",
                 "A sleep ends at a tick. They are far apart.",
                 "Best remedy: Ask for 1 ms. 1 ms late.",

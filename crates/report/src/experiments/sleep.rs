@@ -326,7 +326,7 @@ fn least_late(
     }
     if alike + 1 == n {
         return Some(format!(
-            "No significant difference of more than 10 % between the {n} calls."
+            "The {n} calls do not differ significantly by more than 10 %."
         ));
     }
     let said = |then: &str| {
@@ -351,7 +351,7 @@ fn least_late(
 fn in_words(row: &Row<'_, Sleep>) -> String {
     let predicted = match row.m.predicted_late_ns {
         Some(predicted) => format!(
-            " The timer rule in force predicts {} without the time to wake up.",
+            " The timer rule in force predicts {}; waking up takes time besides.",
             units::duration(predicted)
         ),
         None => String::new(),
@@ -441,7 +441,7 @@ mod tests {
         let (sentences, rows) = said(&[("poll", 258_000), ("select", 258_000)]);
         assert_eq!(
             sentences,
-            ["No significant difference of more than 10 % between the 2 calls."]
+            ["The 2 calls do not differ significantly by more than 10 %."]
         );
         assert_eq!(
             [&rows[0][1], &rows[1][1]],

@@ -137,9 +137,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .collect();
     let first = told.first()?;
     let random = told.iter().find(|told| told.arming == Arming::RandomPhase);
-    let in_a_loop = prose::when(random.is_some(), || {
-        "With no pause between sleeps, ".to_owned()
-    });
+    let in_a_loop = prose::when(random.is_some(), || "In a loop without pauses, ".to_owned());
     let mut sentences = vec![format!(
         "{in_a_loop}{} takes {} in the median{}.",
         sleep_of(first),

@@ -73,7 +73,7 @@ fn a_reader_without_the_command_gets_no_lines_for_it() {
         verdict(&run())
             .unwrap()
             .text(80)
-            .contains("(2 more: --full)")
+            .contains("(2 more warnings: --full)")
     );
     let html = page(&[run()]);
     for command in ["--full", "--cpu", "--rounds 6", "Next:"] {

@@ -98,7 +98,7 @@ impl Setting {
         self.batch.check()?;
         if counts && self.batch.remembers() {
             return Err(format!(
-                "batch {} needs a lock: an atomic counter cannot remember the last take",
+                "{} batches need a lock, because an atomic counter does not know the size of the last batch",
                 self.batch
             ));
         }

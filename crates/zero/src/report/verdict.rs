@@ -27,12 +27,12 @@ const IN_NAMES: [(&str, &str); 8] = [
     ("tas", "tas: a spin lock."),
     ("mcs", "mcs: a spin lock with a queue."),
     ("counter", "counter: an atomic counter, no lock."),
-    ("batch n", "n: as many as workers."),
-    ("batch 2n", "2n: twice as many as workers."),
+    ("batch n", "n: as many pages as threads."),
+    ("batch 2n", "2n: twice as many pages as threads."),
     ("half", "half: half of the pages left."),
     (
         "guided",
-        "guided: a batch is half of the pages left, divided by the number of workers.",
+        "guided: a batch is half of the pages left, divided by the number of threads.",
     ),
     (
         "growing",
@@ -75,7 +75,7 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
         _ => format!("The least efficient pool is \"{}\". ", worst.in_words()),
     };
     sentences.push(format!(
-        "{whose}It spends {} % of its CPU time waiting for its lock, and {} % zeroing.",
+        "{whose}It spends {} % of its CPU time waiting for its lock, {} % zeroing, and the rest taking pages.",
         units::percent(worst.zeroing.cpu.waiting),
         units::percent(worst.zeroing.cpu.zeroing),
     ));
@@ -109,7 +109,6 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
     });
     let others = Others::of(first);
     let mark = |cell: &Cell| match std::ptr::eq(cell, *best) {
-        true if others.alike > 0 => Some("alike"),
         true => (others.all > 0 && others.unjudged == 0).then_some("most"),
         false => (told(first, best, cell) == Told::Alike).then_some("alike"),
     };
@@ -131,7 +130,7 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
     let counts = ranked.iter().map(|cell| cell.zeroing.rounds.len() as u64);
     let counts = match first.model() {
         Some(_) => {
-            "One simulated pass each. In brackets: the range while unknown figures of the computer vary"
+            "One simulated pass each. In brackets: the range while unpublished figures of the computer are varied"
                 .to_owned()
         }
         None => {
@@ -376,14 +375,14 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
         true => (
             "Next: punctual zero advise measures it on this computer.",
             format!(
-                "cpu, wall, balanced: the best of {1} pools, by the model of {0}. GB: 1e9 bytes",
-                advice.on, advice.considered
+                "Each is the simplest of {} simulated pools that is within 0.5 % of the best. GB: 1e9 bytes",
+                advice.considered
             ),
         ),
         false => (
             "Next: punctual zero run shows all pools, and where their CPU time goes.",
             format!(
-                "cpu, wall, balanced: the best of {} pools, measured here. GB: 1e9 bytes",
+                "Each is the simplest of {} measured pools that is not significantly below the best. GB: 1e9 bytes",
                 advice.considered
             ),
         ),

@@ -59,7 +59,7 @@ impl Cells {
         if crowded && settings.threads.is_none() {
             self.leave_out(
                 format!(
-                    "{} workers on hot memory were left out: a pass would be over within a time slice of one of them.",
+                    "Hot memory was not zeroed by {} threads: one would zero all of it before the others ran.",
                     cell.setting.workers
                 ),
                 "Name them with --threads to measure them all the same.",

@@ -91,7 +91,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .mark_in_words("alike", "alike: not significantly above the lowest.")
         .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.");
     let caption = format!(
-        "Figures: costs of a wait, divided by the lowest of the column. Cost: CPU time + 10 x lateness; lateness counts up to 1 ms. \
+        "Figures: costs of a wait, divided by the lowest of the column. Cost: CPU time + 10 x lateness; more than 1 ms counts as 1 ms. \
          In brackets: 95 % interval. \
          {rounds} rounds; each way has {waits} waits.{of_all}"
     );
@@ -264,11 +264,7 @@ impl<'r> Loop<'r> {
         }
         Some(match beside(row.m, best, USUAL) {
             Beside::NotTold => style.alike(&ratio),
-            // More lateness would not raise the cost.
-            Beside::Dearer if row.m.late_over_1ms_fraction.is_some_and(|over| over > 0.99) => {
-                format!("at least {}", units::ratio(ratio.median))
-            }
-            Beside::Dearer => style.dearer(&ratio),
+            Beside::Dearer => at_least(row.m, &ratio).unwrap_or_else(|| style.dearer(&ratio)),
             Beside::NotJudged => units::ratio(ratio.median),
         })
     }
@@ -278,13 +274,13 @@ impl<'r> Loop<'r> {
         let best = self.best(USUAL).m;
         let begin = format!("At {}, {}", self.rate, best.subject);
         let figures = in_figures(best);
-        let best_other = self
-            .alternative(USUAL)
-            .and_then(|other| over(other.m, best, USUAL));
+        let best_other = self.alternative(USUAL).and_then(|other| {
+            let ratio = over(other.m, best, USUAL)?;
+            Some(at_least(other.m, &ratio).unwrap_or_else(|| units::ratio(ratio.median)))
+        });
         match (best_other, self.not_told(USUAL).len()) {
             (Some(ratio), 0) if self.is_decided(USUAL) => {
-                let median = units::ratio(ratio.median);
-                format!("{begin} is cheapest ({figures}). The next costs {median} times as much.")
+                format!("{begin} is cheapest ({figures}). The next costs {ratio} times as much.")
             }
             (_, 0) => format!("{begin} has the lowest cost ({figures})."),
             (_, alike) => {
@@ -324,6 +320,10 @@ impl<'r> Loop<'r> {
         match (beside(other.m, best, USUAL), ratio) {
             (Beside::Dearer, Some(ratio)) if !self.has_equal_rivals(USUAL) => {
                 let [median, low, high] = [ratio.median, ratio.low, ratio.high].map(units::ratio);
+                let costs = match at_least(other.m, &ratio) {
+                    Some(ratio) => format!("{ratio} times as much"),
+                    None => format!("{median} times as much [{low}..{high}]"),
+                };
                 let (is, alike) = match self.like_best(USUAL).as_slice() {
                     [] => ("is cheapest", String::new()),
                     alike => (
@@ -335,7 +335,7 @@ impl<'r> Loop<'r> {
                     ),
                 };
                 format!(
-                    "{begin} {is} ({}).{alike} The next way, {}, costs {median} times as much [{low}..{high}].",
+                    "{begin} {is} ({}).{alike} The next way, {}, costs {costs}.",
                     in_brackets(best),
                     other.m.subject
                 )
@@ -424,6 +424,12 @@ fn over(m: &Measurement, best: &Measurement, weight: usize) -> Option<Interval> 
         low: by_rounds.low.min(median),
         high: by_rounds.high.max(median),
     })
+}
+
+/// The ratio in words where nearly all waits were so late that more lateness would not raise the cost.
+fn at_least(m: &Measurement, ratio: &Interval) -> Option<String> {
+    let is_cut = m.late_over_1ms_fraction.is_some_and(|over| over > 0.99);
+    is_cut.then(|| format!("at least {}", units::ratio(ratio.median)))
 }
 
 fn beside(m: &Measurement, best: &Measurement, weight: usize) -> Beside {

@@ -260,7 +260,7 @@ fn the_fullest_answer_is_one_screen() {
     let text = crate::verdict(&run).unwrap().text(80);
     assert!(text.lines().count() <= 23, "{text}");
     assert!(
-        text.contains("Warning: Other programs had much of the CPUs. (2 more: --full)"),
+        text.contains("Warning: Other programs had much of the CPUs. (2 more warnings: --full)"),
         "{text}"
     );
 }
