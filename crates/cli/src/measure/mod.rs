@@ -13,7 +13,7 @@ use punctual_lab::rounds::{self, Case, End, Results};
 use punctual_lab::{predict, predict_timers, rule_in_force, scenario};
 use punctual_program::{Machine, Refusal};
 use punctual_record::experiment::Timers;
-use punctual_record::{Experiment, Measurement, NotDone, OfExperiment};
+use punctual_record::{Measurement, NotDone, OfExperiment};
 use punctual_report::{not_done, prose};
 
 use crate::options::{Effort, Output, Place};
