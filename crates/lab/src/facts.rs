@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn an_emulation_does_not_rest_on_the_scheduling_of_the_model() {
         for (name, load) in [
-            ("windows-11", "Under load"),
+            ("windows-11", "Its scheduler"),
             ("linux,slack=1ns", "load parameters"),
         ] {
             let model = Model::parse(name).unwrap();

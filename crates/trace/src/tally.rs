@@ -139,9 +139,9 @@ impl Pooled {
         self.late.percentile(thousandths)
     }
 
-    /// The same as it would be with the [slack](Slack) that the engine was given.
-    pub fn late_ns_with_slack(&self, thousandths: u64) -> Option<i64> {
-        self.with_slack.percentile(thousandths)
+    /// Their median lateness as it would be with the [slack](Slack) that the engine was given.
+    pub fn late_ns_p50_with_slack(&self) -> Option<i64> {
+        self.with_slack.percentile(500)
     }
 
     /// The lengths that they asked for.

@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use anyhow::anyhow;
 use punctual_lab::host::Stop;
 use punctual_os::perf::Scope;
-use punctual_preload::accurate::{Class, SPIN, SPIN_MOST, WEIGHT};
+use punctual_preload::accurate::{Class, SPIN, SPIN_MOST};
 use punctual_record::{Interval, Run, Tried, TriedRound, TriedWaits};
 use punctual_report::units;
 use punctual_trace::{Engine, Kind, Pooled, Slack};
@@ -217,7 +217,7 @@ fn by_thread(
         let length = length.map_or_else(String::new, |length| format!(" of {length}"));
         let predicted = plain
             .iter()
-            .filter_map(|side| side.get(kind)?.late_ns_with_slack(500));
+            .filter_map(|side| side.get(kind)?.late_ns_p50_with_slack());
         let predicted: Vec<f64> = predicted.map(|ns| ns as f64).collect();
         TriedWaits {
             waits: format!("Thread {}, {}{length}", kind.thread, kind.call.name()),
@@ -291,24 +291,20 @@ fn predicted(plain: &[Round], before: &[Seen], class: Class) -> Option<Interval>
         let n = seen[class as usize].measured.n;
         let is_same = all.by_time().abs_diff(n) <= n / 20;
         let each_ns = round.engine.elapsed_ns() / all.ended().max(1);
-        spun(|thousandths| all.late_ns_with_slack(thousandths), each_ns).filter(|_| is_same)
+        let late_ns = all.late_ns_p50_with_slack().filter(|_| is_same)?;
+        Some(spun(late_ns, each_ns))
     });
     Interval::of(&values.collect::<Option<Vec<_>>>()?)
 }
 
-/// The median lateness of waits that nap for less and spin the rest. There is one in so many nanoseconds, and their
-/// lateness without slack has these percentiles.
-///
-/// Lateness weighs [`WEIGHT`] times as much as CPU time. The least cost is then to spin up to the lateness that one wait in
-/// `WEIGHT + 1` exceeds (the critical ratio of the newsvendor problem). The limit of a process may allow less.
-fn spun(late_ns: impl Fn(u64) -> Option<i64>, each_ns: u64) -> Option<f64> {
-    const COVERED: u64 = (1_000.0 * WEIGHT / (WEIGHT + 1.0)) as u64;
+/// The median lateness of waits that nap for less and spin the rest. There is one in so many nanoseconds, and this is their
+/// median without slack. They spin for more than that, because lateness weighs more than CPU time. The limits of a wait and of
+/// a process may allow less.
+fn spun(late_ns: i64, each_ns: u64) -> f64 {
     /// Guessed: the time that the call itself and its return take.
     const LEAST_NS: f64 = 1_000.0;
-    let allowed = SPIN * each_ns as f64;
-    let margin = late_ns(COVERED)? as f64;
-    let margin = margin.min(allowed).min(SPIN_MOST.as_ns() as f64);
-    Some((late_ns(500)? as f64 - margin).max(LEAST_NS))
+    let allowed = (SPIN * each_ns as f64).min(SPIN_MOST.as_ns() as f64);
+    (late_ns as f64 - allowed).max(LEAST_NS)
 }
 
 /// The median lateness by the rule of a model. After its end a wait is as late as it is now.
@@ -414,17 +410,11 @@ mod tests {
 
     #[test]
     fn spinning_hides_what_is_usual_and_the_budget_allows() {
-        let late =
-            |usual: i64, seldom: i64| move |at: u64| Some(if at > 500 { seldom } else { usual });
-        let ms = 1_000_000;
-        assert_eq!(spun(late(50_000, 90_000), 5 * ms), Some(1_000.0));
+        const MS: u64 = 1_000_000;
+        assert_eq!(spun(50_000, 5 * MS), 1_000.0);
         // 5 % of 0.4 ms are 20 us.
-        assert_eq!(spun(late(50_000, 90_000), 4 * ms / 10), Some(30_000.0));
+        assert_eq!(spun(50_000, 4 * MS / 10), 30_000.0);
         // No wait spins for more than a millisecond.
-        assert_eq!(
-            spun(late(3 * ms as i64, 4 * ms as i64), 1_000 * ms),
-            Some(2e6)
-        );
-        assert_eq!(spun(|at| (at == 500).then_some(9), ms), None);
+        assert_eq!(spun(3 * MS as i64, 1_000 * MS), 2e6);
     }
 }

@@ -361,14 +361,11 @@ fn timers_alone_are_a_line_per_round_as_they_come() {
         stderr(&output)
     };
     let alone = said("timers");
-    let lines: Vec<Vec<&str>> = alone
-        .lines()
-        .map(|line| line.split_whitespace().collect())
-        .collect();
-    assert_eq!(lines.len(), 5, "{alone}");
-    assert_eq!(lines[1][..3], ["round", "stated", "slack"]);
-    for (round, line) in lines[2..].iter().enumerate() {
-        assert_eq!(line[..4], [&*round.to_string(), "-", "50", "us"], "{alone}");
+    let lines: Vec<&str> = alone.lines().collect();
+    assert_eq!(lines.len(), 4, "{alone}");
+    for (round, line) in lines[1..].iter().enumerate() {
+        let begin = format!("round {round}: sleeps took 1.0");
+        assert!(line.starts_with(&begin), "{alone}");
     }
     assert!(!said("timers yield").contains("slack"));
 }

@@ -54,7 +54,7 @@ fn every_lock_and_batch_measures_a_whole_pool() {
     assert_all_ran(&run, 6 * 10 - 3);
     for batch in ["factoring", "trapezoid", "growing"] {
         assert!(
-            said.contains(&format!("batch {batch} needs a lock")),
+            said.contains(&format!("{batch} batches need a lock")),
             "{said}"
         );
         let warned = |w: &punctual_record::Warning| w.what.contains(batch);
@@ -197,7 +197,7 @@ fn what_cannot_be_is_refused_in_one_line_that_says_what_to_do() {
         ("--returns counter", "the list of zeroed pages needs a lock"),
         (
             "--lock counter --batch growing",
-            "nothing is left to measure: batch growing",
+            "nothing is left to measure: growing batches",
         ),
         ("--every 1s", "add --arrivals burst"),
         ("--bursts 3", "add --arrivals burst"),

@@ -322,7 +322,7 @@ fn sentences(verdict: &Verdict, id: &str) -> String {
         let words = text(&without_commands(words));
         // How many more warnings there are.
         match words.rsplit_once(" (") {
-            Some((first, more)) if more.ends_with(" more)") => format!(
+            Some((first, more)) if more.contains(" more warning") => format!(
                 "<p>{first} (<a href=\"#{id}-warnings\">{}</a>)</p>\n",
                 more.trim_end_matches(')')
             ),

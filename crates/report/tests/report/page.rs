@@ -80,7 +80,7 @@ fn a_reader_without_the_command_gets_no_lines_for_it() {
         assert!(!html.contains(command), "{command}");
     }
     // How many more warnings there are leads to them.
-    assert!(html.contains("<a href=\"#run-1-warnings\">2 more</a>"));
+    assert!(html.contains("<a href=\"#run-1-warnings\">2 more warnings</a>"));
     assert!(html.contains("<div id=\"run-1-warnings\">\n<div class=\"warning\">"));
     // Where and when, in the title and above all else.
     let machine = run().machine.in_words();
