@@ -379,7 +379,7 @@ mod tests {
         assert!(
             cells.left_out[0]
                 .what
-                .starts_with("Left out: batch growing needs a lock")
+                .starts_with("Left out: growing batches need a lock")
         );
         let alone = Settings {
             locks: Some(vec![LockKind::Counter]),
@@ -387,7 +387,7 @@ mod tests {
         };
         let why = Cells::of(&alone, &sizes(2)).unwrap_err().to_string();
         assert!(
-            why.starts_with("nothing is left to measure: batch growing"),
+            why.starts_with("nothing is left to measure: growing batches"),
             "{why}"
         );
     }
