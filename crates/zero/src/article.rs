@@ -124,8 +124,8 @@ pub fn machine_facts() -> MachineFacts {
 fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     let (first, line) = (&told[0].central, &lines[0]);
     let mut sentences = vec![format!(
-        "In the article (docs/articles.md) {} threads on {} CPUs take one page at a time, under one spin lock. In the simulation they spend {} % \
-         of their CPU time waiting.",
+        "In the article (docs/articles.md) {} threads on {} CPUs take one page at a time. In the simulation they spend {} % of their CPU \
+         time waiting for a spin lock.",
         line.setting.workers,
         line.machine.topology.cpus(),
         number(first.split.waiting * 100.0),
@@ -133,7 +133,7 @@ fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     if let Ok(bursts) = bursts_of_the_test() {
         let cpus = bursts.cpus();
         sentences.push(filled(&format!(
-            "In another test of the article pages came in bursts, and {{test.cpus}} CPUs were busy. In the simulation of that test {cpus:.1} are."
+            "In another test pages came in bursts, and {{test.cpus}} CPUs were busy. The simulation of that test has {cpus:.1} busy CPUs."
         )));
     }
     let mut told = lines.iter().zip(told);
