@@ -336,11 +336,16 @@ mod live {
         let waits = traced(&folder.path().join("run.json"));
         let n: u64 = waits.iter().map(|(of, _)| of.all.n).sum();
         assert_eq!(n, 5, "{waits:?}");
+        let mut asked = vec![];
         for (of, n) in waits {
             assert_eq!(of.all.n, n);
             assert_eq!(of.late_total_ns, of.all.parts_ns.sum());
-            assert!(of.asked_ns.unwrap().min.abs_diff(10_000_000) < 100_000);
+            asked.push(of.asked_ns.unwrap().min);
         }
+        // A wait that other programs delay between its call and its timer has a row of its own.
+        let is_asked = |ns: &u64| ns.abs_diff(10_000_000) < 100_000;
+        assert!(asked.iter().any(is_asked), "{asked:?}");
+        assert!(asked.iter().all(|ns| *ns > 9_900_000), "{asked:?}");
     }
 
     /// The answer and the Run are there, and the exit code is that of the program unless it succeeded.
