@@ -39,7 +39,7 @@ need() {
     exit 2
   fi
   # An installation that was broken off is ended first: without that apt refuses every other.
-  dpkg --configure -a
+  DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 dpkg --configure -a
   apt-get update -q
   # Without a service that would start at once: programs are all that is needed.
   DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -qy --no-install-recommends "${missing[@]}"

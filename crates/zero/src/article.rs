@@ -124,8 +124,7 @@ pub fn machine_facts() -> MachineFacts {
 fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     let (first, line) = (&told[0].central, &lines[0]);
     let mut sentences = vec![format!(
-        "In the article (docs/articles.md) {} threads on {} CPUs take one page at a time. In the simulation they spend {} % of their CPU \
-         time waiting for a spin lock.",
+        "In an article about Windows 10 (docs/articles.md) {} threads on {} CPUs zero one page at a time. Simulated, {} % of their CPU time goes to a spin lock.",
         line.setting.workers,
         line.machine.topology.cpus(),
         number(first.split.waiting * 100.0),
@@ -133,7 +132,7 @@ fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     if let Ok(bursts) = bursts_of_the_test() {
         let cpus = bursts.cpus();
         sentences.push(filled(&format!(
-            "In another test pages came in bursts, and {{test.cpus}} CPUs were busy. The simulation of that test has {cpus:.1} busy CPUs."
+            "In a test by the article's author, pages come in bursts and keep {{test.cpus}} CPUs busy. In the simulation the same bursts keep {cpus:.1} busy."
         )));
     }
     let mut told = lines.iter().zip(told);
@@ -189,7 +188,7 @@ pub fn verdict(lines: &[Line], told: &[Prediction]) -> Verdict {
         })
         .column("gain", |(_, told)| gain(told, first))
         .in_words(format!(
-            "The rows have all pages from the start, not in bursts. batch: pages per take. gain: GB (1e9 bytes) per CPU-s, as a multiple of the first \
+            "The table is without bursts. batch: pages taken at a time. gain: GB (1e9 bytes) per CPU-s, as a multiple of the first \
              row.{unconfirmed}"
         ));
     let verdict = Verdict {

@@ -88,7 +88,7 @@ impl BenchPlan {
 pub(super) fn in_words(part: &Interleaved) -> Option<String> {
     let experiment = part.cases.first()?.experiment();
     let (runs, rounds) = (part.cases.len(), session::rounds(part.rounds));
-    Some(format!("{experiment}: {runs} runs in {rounds}"))
+    Some(format!("{experiment}: {rounds} of {runs} runs"))
 }
 
 /// Refuses options that mean nothing to the experiment.

@@ -125,8 +125,8 @@ fn in_words(part: &PlannedExperiment) -> Option<String> {
         What::Interleaved(measured) => {
             let rounds = session::rounds(measured.interleaved.rounds);
             match measured.interleaved.cases.len() {
-                1 => format!("one run in {rounds}"),
-                runs => format!("{runs} runs in {rounds}"),
+                1 => format!("{rounds} of one run"),
+                runs => format!("{rounds} of {runs} runs"),
             }
         }
         What::Scenario(scenario) => scenario.title.clone(),

@@ -96,7 +96,7 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
         format!("there is not enough memory to touch {memory}, give a smaller --memory-limit")
     })?;
     say!(
-        "zero probe: {} turns in {}, {}",
+        "zero probe: {} runs in {}, {}",
         plan.turns(),
         session::rounds(plan.rounds()),
         session::about(plan.length(), false)

@@ -191,8 +191,11 @@ fn simulate(args: &SimulateArgs) -> Result<Done> {
     if settings.is_empty() {
         return Err(anyhow!(left_out.join("; ")));
     }
-    for why in &left_out {
-        say!("left out: {why}");
+    // Of the usual pools no one asked for those that cannot be.
+    if args.lock.is_some() || args.batch.is_some() {
+        for why in &left_out {
+            say!("Not simulated: {why}.");
+        }
     }
     let stop = stop::on_ctrl_c()?;
     let outputs = Outputs::new(&args.output)?;

@@ -364,7 +364,7 @@ fn timers_alone_are_a_line_per_round_as_they_come() {
     let lines: Vec<&str> = alone.lines().collect();
     assert_eq!(lines.len(), 4, "{alone}");
     for (round, line) in lines[1..].iter().enumerate() {
-        let begin = format!("round {round}: sleeps took 1.0");
+        let begin = format!("round {round}: median sleep 1.0");
         assert!(line.starts_with(&begin), "{alone}");
     }
     assert!(!said("timers yield").contains("slack"));

@@ -143,7 +143,7 @@ fn it_says_what_it_is_about_to_do() {
         "{announced}"
     );
     assert!(
-        announced.contains("6 turns in 1 round, about "),
+        announced.contains("6 runs in 1 round, about "),
         "{announced}"
     );
 }
@@ -233,10 +233,10 @@ fn ctrl_c_keeps_what_was_measured() {
     for (command, said) in [
         (
             "processes --rounds 1 --iterations 1000000000000 --memory-limit 4MiB",
-            " turns in ",
+            " runs in ",
         ),
-        ("blocks --rounds 1000 --memory-limit 64MiB", " turns in "),
-        ("payers --rounds 1000 --memory-limit 4MiB", " turns in "),
+        ("blocks --rounds 1000 --memory-limit 64MiB", " runs in "),
+        ("payers --rounds 1000 --memory-limit 4MiB", " runs in "),
         ("pages --rounds 1000 --memory-limit 8MiB", "touches"),
     ] {
         let directory = tempfile::tempdir().unwrap();

@@ -96,7 +96,10 @@ fn a_grid_is_simulated_and_drawn() {
     let text = printed(&output);
     assert!(text.contains("ice-lake-128"), "{text}");
     let errors = stderr(&output);
-    assert!(errors.contains("left out: growing batches"), "{errors}");
+    assert!(
+        errors.contains("Not simulated: growing batches"),
+        "{errors}"
+    );
     let run = schema::read_zero_file(directory.path().join("grid.json"));
     assert_eq!(run.results.len(), 9);
     for measurement in &run.results {

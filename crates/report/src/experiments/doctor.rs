@@ -151,7 +151,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let table = match wakes {
         true => table.mark_in_words(
             "agrees",
-            "agrees: the rest is the time to wake up, longer after long waits.",
+            "agrees: the prediction and the time to wake up give the lateness. Waking up takes longer after longer waits.",
         ),
         false => table,
     };
@@ -180,6 +180,15 @@ fn in_words(row: &Row<'_, Doctor>) -> String {
     let Some(predicted) = row.m.predicted_late_ns else {
         return format!("{begin}.");
     };
+    let wake = wake(row.of).filter(|_| row.of.verdict == Some(Judged::Agrees));
+    if let Some(wake) = wake {
+        let sum = units::lateness(predicted as f64 + wake);
+        return format!(
+            "{begin}. The timer rule in force predicts {}, and waking up takes about {}. Their sum, {sum}, agrees with the measurement.",
+            units::lateness(predicted),
+            units::duration(wake)
+        );
+    }
     let predicted = units::lateness(predicted);
     if row.of.verdict == Some(Judged::TooBusy) {
         return format!(
@@ -192,11 +201,7 @@ fn in_words(row: &Row<'_, Doctor>) -> String {
         Some(Judged::Sooner) => "but other interrupts ended it sooner",
         _ => "but these waits are too few or too varied to confirm that",
     };
-    let wake = wake(row.of).filter(|_| row.of.verdict == Some(Judged::Agrees));
-    let wake = wake.map_or_else(String::new, |ns| {
-        format!(", and waking up takes about {} more", units::duration(ns))
-    });
-    format!("{begin}. The timer rule in force predicts {predicted}{wake}, {verdict}.")
+    format!("{begin}. The timer rule in force predicts {predicted}, {verdict}.")
 }
 
 /// The first so many sentences.

@@ -21,15 +21,15 @@ pub(crate) fn tables(measurements: &[Row<'_, Gap>]) -> Vec<Section> {
             .column("asleep", |m| units::nominal(asked_ns(m.of)))
             .told([N, P50, P90, MAX])
             .caption("Latency: how much longer than asked. n: waits.")
-            .captions(growth(&group).map(|growth| format!("With {call}, {growth}")))
+            .captions(growth(call, &group))
             .section()
     };
     calls.iter().map(table).collect()
 }
 
 /// How the latency after the longest time asleep compares with that after the
-/// shortest, as the end of a sentence.
-pub(crate) fn growth(group: &[Row<'_, Gap>]) -> Option<String> {
+/// shortest.
+pub(crate) fn growth(call: &str, group: &[Row<'_, Gap>]) -> Option<String> {
     let known = group
         .iter()
         .filter_map(|m| Some((asked_ns(m.of), select::typical_ns(m)?)));
@@ -37,10 +37,15 @@ pub(crate) fn growth(group: &[Row<'_, Gap>]) -> Option<String> {
     let [(short, first), .., (long, last)] = known[..] else {
         return None;
     };
+    // A little more may be chance.
+    let begin = match last > 1.5 * first {
+        true => "Lateness grows with the length",
+        false => "Lateness does not grow with the length",
+    };
     let [short, long] = [short, long].map(units::nominal);
     let [first, last] = [first, last].map(units::duration);
     Some(format!(
-        "a sleep of {short} typically ends {first} late. A sleep of {long} ends {last} late."
+        "{begin}. With {call}, a sleep of {short} typically ends {first} late, and one of {long} ends {last} late."
     ))
 }
 
@@ -49,8 +54,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let rows = measured::<Gap>(run)?;
     let calls = select::by_subject(&rows);
     let grows = |(call, group): &(&str, Vec<Row<'_, Gap>>)| {
-        let growth = growth(&select::ascending(group, asked_ns))?;
-        Some(format!("In another test with {call}, {growth}"))
+        growth(call, &select::ascending(group, asked_ns))
     };
     let sentences: Vec<String> = calls.iter().filter_map(grows).collect();
     let asleep = select::values(&rows, asked_ns);

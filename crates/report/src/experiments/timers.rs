@@ -137,9 +137,11 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .collect();
     let first = told.first()?;
     let random = told.iter().find(|told| told.arming == Arming::RandomPhase);
-    let in_a_loop = prose::when(random.is_some(), || "In a loop without pauses, ".to_owned());
+    let in_a_loop = prose::when(random.is_some(), || {
+        ", if it begins as soon as the one before it has ended".to_owned()
+    });
     let mut sentences = vec![format!(
-        "{in_a_loop}{} takes {} in the median{}.",
+        "{} takes {} in the median{}{in_a_loop}.",
         sleep_of(first),
         figures(first)[0],
         in_ticks(first),
@@ -150,7 +152,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     }));
     let next = "Next: punctual doctor says why sleeps are this long, and what helps; --full has all rounds.";
     let table = Table::new("", &told)
-        .column("call, begun", |told| {
+        .column("call, start", |told| {
             format!("{}, {}", told.call, told.arming.name())
         })
         .column("wait of", |told| units::nominal(told.asked_ns))

@@ -81,10 +81,8 @@ pub(crate) fn of_run<R: RunRow>(run: &Run<R>, mut verdict: Verdict) -> Verdict {
     if let Some((first, others)) = run.warnings.split_first() {
         let n = others.len();
         let more = prose::when(n > 0, || {
-            format!(
-                " ({n} more {}: --full)",
-                if n == 1 { "warning" } else { "warnings" }
-            )
+            let others = prose::counted(n as u64, "more warning");
+            format!(" ({others}: --full)")
         });
         // Only the first part: all of it, with the remedy, is in the report.
         let ends = [". ", ": "]

@@ -154,13 +154,13 @@ pub(crate) fn lock_in_words(lock: &str, not_validated: bool) -> String {
 }
 
 /// The meaning of that mark.
-pub(crate) const NOT_VALIDATED: &str = "not validated: no published measurement confirms the simulation of this lock, \
-    within a factor of 1.5, on this kind of computer.";
+pub(crate) const NOT_VALIDATED: &str = "not validated: no published measurement shows that this lock is simulated \
+    right (within a factor of 1.5) on this kind of computer.";
 
-/// `12.3 GB per CPU-s if all workers begin at once, 45.6 if one after another`.
+/// `12.3 GB per CPU-s if all threads begin at once, 45.6 if they begin one by one`.
 pub(crate) fn states_in_words([at_once, apart]: [f64; 2]) -> String {
     let [at_once, apart] = [at_once, apart].map(units::gb);
-    format!("{at_once} GB per CPU-s if all workers begin at once, {apart} if one after another")
+    format!("{at_once} GB per CPU-s if all threads begin at once, {apart} if they begin one by one")
 }
 
 pub(crate) fn threads_in_words(threads: u64) -> String {

@@ -22,6 +22,8 @@ pub(super) fn verdict(run: &Run<ZeroRow>) -> Option<Verdict> {
 const POOL: &str =
     "pool: its lock, its batch (the pages that a thread takes at a time) and its threads.";
 
+const WAITING: &str = "waiting: the time to get the lock or the counter, even a free one.";
+
 /// The meaning of words in a pool's name, where it has them.
 const IN_NAMES: [(&str, &str); 8] = [
     ("tas", "tas: a spin lock."),
@@ -72,7 +74,14 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
     sentences.extend(matrix(run));
     let whose = match ranked.len() {
         1 => String::new(),
-        _ => format!("The least efficient pool is \"{}\". ", worst.in_words()),
+        _ => {
+            let among = first.among(&groups);
+            let among = prose::when(!among.is_empty(), || format!(" for {among}"));
+            format!(
+                "The least efficient pool{among} is \"{}\". ",
+                worst.in_words()
+            )
+        }
     };
     sentences.push(format!(
         "{whose}It spends {} % of its CPU time waiting for its lock, {} % zeroing, and the rest taking pages.",
@@ -118,7 +127,7 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
         .mark_in_words("not validated", NOT_VALIDATED)
         .mark_in_words(
             "alike",
-            "alike: no significant difference from the highest.",
+            "alike: not significantly below the one marked most.",
         )
         .column("GB per CPU-s", |cell| {
             TableCell::from(cell.gb_per_cpu_s().written(units::gb)).marked(mark(cell))
@@ -126,17 +135,18 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
         .column("GB per s", |cell| {
             units::gb(cell.zeroing.wall_gb_per_s.median)
         })
-        .column("waiting %", |cell| units::percent(cell.zeroing.cpu.waiting));
+        .column("waiting %", |cell| units::percent(cell.zeroing.cpu.waiting))
+        .in_words(WAITING);
     let counts = ranked.iter().map(|cell| cell.zeroing.rounds.len() as u64);
     let counts = match first.model() {
         Some(_) => {
-            "One simulated pass each. In brackets: the range while unpublished figures of the computer are varied"
+            "One simulated pass each. In brackets: the lowest and highest result when hardware figures without a published value are varied"
                 .to_owned()
         }
         None => {
             let fewest = counts.clone().min().unwrap_or(0);
             let rounds = select::counts(counts);
-            format!("n = {rounds} rounds. In brackets: {}", interval(fewest))
+            format!("{rounds} rounds. In brackets: {}", interval(fewest))
         }
     };
     let next = match first.model() {
@@ -184,7 +194,7 @@ const ROUNDS: usize = 6;
 /// The meaning of an interval of so many rounds.
 fn interval(rounds: u64) -> &'static str {
     match rounds < ROUNDS as u64 {
-        true => "the range",
+        true => "the lowest and highest of the rounds",
         false => "the 95 % interval",
     }
 }
@@ -290,7 +300,7 @@ fn of_probe(run: &Run<ZeroRow>) -> Option<Verdict> {
                 within(huge)
             ),
             _ => format!(
-                "With huge pages it takes {} for each 4 KiB: no significant difference.",
+                "With huge pages it takes {} for each 4 KiB. The ranges overlap, so the difference is not significant.",
                 within(huge)
             ),
         });
@@ -330,7 +340,7 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
             let goal = match pick.goal.as_str() {
                 "cpu" => "For least CPU time (cpu)",
                 "wall" => "For most memory per second (wall)",
-                _ => "For a balance (balanced)",
+                _ => "For both (balanced)",
             };
             let ZeroPool {
                 lock,
@@ -340,7 +350,14 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
             } = &pick.pool;
             let lock = match lock.as_str() {
                 "counter" => "an atomic counter".to_owned(),
-                lock => format!("the lock {}", lock_in_words(lock, pick.rates.not_validated)),
+                lock => {
+                    let kind = match lock {
+                        "tas" => "a spin lock",
+                        "mcs" => "a spin lock with a queue",
+                        _ => "a lock",
+                    };
+                    format!("{kind} ({})", lock_in_words(lock, pick.rates.not_validated))
+                }
             };
             let threads = threads_in_words(*threads);
             let batches = match batch.as_str() {
@@ -356,10 +373,10 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
         .collect();
     let naive = &advice.naive.rates;
     sentences.push(format!(
-        "The naive pool takes one page at a time under a spin lock, with a thread on every CPU. It zeroes {} GB per CPU-s. \
-         One thread without a pool zeroes {} GB per CPU-s. The naive pool zeroes {} % less.",
-        units::gb(naive.gb_per_cpu_s.median),
+        "One thread without a pool zeroes {} GB per CPU-s. The naive pool takes one page at a time under a spin \
+         lock, with a thread on every CPU. It zeroes {} GB per CPU-s, {} % less than that thread.",
         units::gb(advice.ideal_gb_per_cpu_s),
+        units::gb(naive.gb_per_cpu_s.median),
         units::percent(advice.wasted(naive).unwrap_or(0.0))
     ));
     let rated: Vec<_> = advice.rated().collect();
@@ -370,25 +387,26 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
         .mark_in_words("not validated", NOT_VALIDATED)
         .column("GB per CPU-s", |(.., of)| units::gb(of.gb_per_cpu_s.median))
         .column("GB per s", |(.., of)| units::gb(of.wall_gb_per_s.median))
-        .column("waiting %", |(.., of)| units::percent(of.wait_share.median));
+        .column("waiting %", |(.., of)| units::percent(of.wait_share.median))
+        .in_words(WAITING);
     let (next, of) = match advice.model_only {
         true => (
             "Next: punctual zero advise measures it on this computer.",
             format!(
-                "Each is the simplest of {} simulated pools that is within 0.5 % of the best. GB: 1e9 bytes",
+                "Advised: the simplest of the pools within 0.5 % of the best; {} were simulated. GB: 1e9 bytes",
                 advice.considered
             ),
         ),
         false => (
             "Next: punctual zero run shows all pools, and where their CPU time goes.",
             format!(
-                "Each is the simplest of {} measured pools that is not significantly below the best. GB: 1e9 bytes",
+                "Advised: the simplest of the pools not significantly below the best; {} were measured. GB: 1e9 bytes",
                 advice.considered
             ),
         ),
     };
     Verdict::new(sentences, next).told(
-        with_names_explained(table),
-        format!("{of}. --full has ranges and the rules of thumb.",),
+        table,
+        format!("{of}. --full has ranges and the rules of thumb."),
     )
 }

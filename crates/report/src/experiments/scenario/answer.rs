@@ -44,7 +44,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         )
     });
     let next = match line {
-        Some(_) => "Next: --full has all tables. To see why one wake came when it did:",
+        Some(_) => "Next: --full has all tables. To explain the 10th wake of a thread:",
         None => "Next: --full has all tables.",
     };
     // A scenario without waits is about the use of the CPU.
@@ -195,8 +195,10 @@ fn overview(
     let heads: Vec<&str> = named.iter().map(|(head, _)| *head).collect();
     // A wait for other threads is late from their signal on.
     let is_signalled = rows.iter().any(|row| row.of.since_signal_ns.is_some());
-    // The heading names the one scenario.
-    let alike = alike.iter().filter(|(head, _)| *head != "scenario");
+    // The heading names the one scenario, and its one model.
+    let alike = alike
+        .iter()
+        .filter(|(head, _)| !matches!(*head, "scenario" | "on"));
     let alike = prose::list(alike.map(|(head, of)| format!("{head} {}", of(&rows[0]))));
     let power = |row: &Row<ScenarioThreads>| {
         let mut computers = computers.iter();

@@ -89,9 +89,13 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .column("way to wait", |subject| *subject)
         .each(rates, |subject, one| one.cell(subject, style))
         .mark_in_words("alike", "alike: not significantly above the lowest.")
+        .mark_in_words(
+            "at least",
+            "at least: nearly all waits were later, so the true cost is higher.",
+        )
         .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.");
     let caption = format!(
-        "Figures: costs of a wait, divided by the lowest of the column. Cost: CPU time + 10 x lateness; more than 1 ms counts as 1 ms. \
+        "Figures: costs of a wait, divided by the lowest of the column. Cost: CPU time + 10 x lateness. Lateness above 1 ms counts as 1 ms. \
          In brackets: 95 % interval. \
          {rounds} rounds; each way has {waits} waits.{of_all}"
     );
@@ -396,9 +400,10 @@ fn ranked<'r>(loops: &[Loop<'r>]) -> Vec<&'r str> {
     let score = |subject: &str| -> f64 {
         let rows = loops.iter().filter_map(|one| one.over_best(subject));
         let logs: Vec<f64> = rows.map(|(_, ratio)| ratio.median.max(1e-9).ln()).collect();
-        // A subject that was measured at fewer rates comes after the others.
-        let missing = (loops.len() - logs.len()) as f64;
-        missing * 1e3 + logs.iter().sum::<f64>() / logs.len().max(1) as f64
+        match logs.len() {
+            0 => f64::MAX,
+            n => logs.iter().sum::<f64>() / n as f64,
+        }
     };
     subjects.sort_by(|a, b| score(a).total_cmp(&score(b)));
     subjects.sort_by_key(|subject| {
@@ -453,7 +458,7 @@ fn are_kin(a: &Measurement, b: &Measurement) -> bool {
 fn introduced(subject: &str) -> &'static str {
     match SubjectId::of(subject) {
         SubjectId::DEFAULT => " (this library's default strategy)",
-        SubjectId::Library => " (this library's sleep_until)",
+        SubjectId::Library => " (this library's function sleep_until)",
         SubjectId::Adaptive(_) => " (of this library)",
         _ => "",
     }
