@@ -319,6 +319,7 @@ fn names(seen: &Disturbance) -> String {
 fn cpus(cpus: &[usize]) -> String {
     match cpus {
         [cpu] => format!("CPU {cpu}"),
+        [one, other] => format!("CPUs {one} and {other}"),
         [first, .., last] if last - first + 1 == cpus.len() => format!("CPUs {first} to {last}"),
         cpus => format!("{} CPUs", cpus.len()),
     }

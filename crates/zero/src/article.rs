@@ -132,7 +132,7 @@ fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     if let Ok(bursts) = bursts_of_the_test() {
         let cpus = bursts.cpus();
         sentences.push(filled(&format!(
-            "In a test by the article's author, pages come in bursts and keep {{test.cpus}} CPUs busy. In the simulation the same bursts keep {cpus:.1} busy."
+            "The author of the article measured {{test.cpus}} busy CPUs while pages came in bursts. The simulation of these bursts gives {cpus:.1}."
         )));
     }
     let mut told = lines.iter().zip(told);

@@ -188,7 +188,7 @@ fn line(round: &[Measurement]) -> String {
         let median = Nanos::new(timers.slept_ns?.p50?);
         let begun = match timers.arming {
             Arming::AfterWake => "back to back",
-            Arming::RandomPhase => "from a random moment",
+            Arming::RandomPhase => "begun at a random moment",
         };
         Some(format!("{median} {begun}"))
     });

@@ -151,7 +151,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let table = match wakes {
         true => table.mark_in_words(
             "agrees",
-            "agrees: the prediction and the time to wake up give the lateness. Waking up takes longer after longer waits.",
+            "agrees: prediction and time to wake up add up to the lateness. Waking up takes longer after longer waits.",
         ),
         false => table,
     };
@@ -159,7 +159,10 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         line: advice.first().and_then(line),
         ..Verdict::new(sentences, next)
     };
-    Some(verdict.told(table, format!("--full has the facts{more}.{early}",)))
+    Some(verdict.told(
+        table,
+        format!("--full has the timer settings{more}.{early}",),
+    ))
 }
 
 /// The wait of the usual length with the call of the OS that everybody makes.

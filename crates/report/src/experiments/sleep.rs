@@ -326,7 +326,7 @@ fn least_late(
     }
     if alike + 1 == n {
         return Some(format!(
-            "No two of the {n} calls differ significantly by more than 10 %."
+            "All {n} calls are equally late (no significant difference above 10 %)."
         ));
     }
     let said = |then: &str| {
@@ -441,7 +441,7 @@ mod tests {
         let (sentences, rows) = said(&[("poll", 258_000), ("select", 258_000)]);
         assert_eq!(
             sentences,
-            ["No two of the 2 calls differ significantly by more than 10 %."]
+            ["All 2 calls are equally late (no significant difference above 10 %)."]
         );
         assert_eq!(
             [&rows[0][1], &rows[1][1]],

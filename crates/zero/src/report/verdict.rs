@@ -22,7 +22,7 @@ pub(super) fn verdict(run: &Run<ZeroRow>) -> Option<Verdict> {
 const POOL: &str =
     "pool: its lock, its batch (the pages that a thread takes at a time) and its threads.";
 
-const WAITING: &str = "waiting: the time to get the lock or the counter, even a free one.";
+const WAITING: &str = "waiting: to get the lock or the counter, held by others or not.";
 
 /// The meaning of words in a pool's name, where it has them.
 const IN_NAMES: [(&str, &str); 8] = [
@@ -88,18 +88,16 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
         units::percent(worst.zeroing.cpu.waiting),
         units::percent(worst.zeroing.cpu.zeroing),
     ));
-    let mut states = ranked.iter().filter_map(|cell| {
-        let states = states_in_words(cell.simulated.states_gb_per_cpu_s?);
-        let name = match ranked.len() {
-            1 => "It".to_owned(),
-            _ => format!("The pool \"{}\"", cell.in_words()),
-        };
-        Some(format!("{name} has two stable rates: {states}"))
-    });
-    let states = states.next().map(|first| match states.count() {
-        0 => format!("{first}."),
-        more => format!("{first}. --full has {more} more such pools."),
-    });
+    let mut states = ranked
+        .iter()
+        .filter_map(|cell| cell.simulated.states_gb_per_cpu_s);
+    let states = states
+        .next()
+        .map(|first| match (states.count(), ranked.len()) {
+            (_, 1) => format!("It has two stable rates: {}.", states_in_words(first)),
+            (0, _) => "One pool has two stable rates: --full has both.".to_owned(),
+            (more, _) => format!("{} pools have two stable rates: --full has both.", more + 1),
+        });
     sentences.extend(states);
     if groups.len() > GROUPS {
         let more = groups.len() - GROUPS;
@@ -127,7 +125,7 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
         .mark_in_words("not validated", NOT_VALIDATED)
         .mark_in_words(
             "alike",
-            "alike: not significantly below the one marked most.",
+            "alike: not significantly below the pool with the mark most.",
         )
         .column("GB per CPU-s", |cell| {
             TableCell::from(cell.gb_per_cpu_s().written(units::gb)).marked(mark(cell))
@@ -300,8 +298,10 @@ fn of_probe(run: &Run<ZeroRow>) -> Option<Verdict> {
                 within(huge)
             ),
             _ => format!(
-                "With huge pages it takes {} for each 4 KiB. The ranges overlap, so the difference is not significant.",
-                within(huge)
+                "With huge pages it takes {} for each 4 KiB. The ranges overlap from {} to {}, so the difference is not significant.",
+                within(huge),
+                units::duration(huge.low.max(ordinary.low)),
+                units::duration(huge.high.min(ordinary.high))
             ),
         });
     }
@@ -374,7 +374,7 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
     let naive = &advice.naive.rates;
     sentences.push(format!(
         "One thread without a pool zeroes {} GB per CPU-s. The naive pool takes one page at a time under a spin \
-         lock, with a thread on every CPU. It zeroes {} GB per CPU-s, {} % less than that thread.",
+         lock, with a thread on every CPU. It zeroes {} GB per CPU-s, {} % less than one thread without a pool.",
         units::gb(advice.ideal_gb_per_cpu_s),
         units::gb(naive.gb_per_cpu_s.median),
         units::percent(advice.wasted(naive).unwrap_or(0.0))
@@ -400,7 +400,7 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
         false => (
             "Next: punctual zero run shows all pools, and where their CPU time goes.",
             format!(
-                "Advised: the simplest of the pools not significantly below the best; {} were measured. GB: 1e9 bytes",
+                "Advised: the simplest of the pools not significantly below the best, even if its figure is lower. {} were measured. GB: 1e9 bytes",
                 advice.considered
             ),
         ),

@@ -59,7 +59,7 @@ impl Cells {
         if crowded && settings.threads.is_none() {
             self.leave_out(
                 format!(
-                    "Not measured: {} threads on hot memory (in the caches). One would zero all of it before the others begin.",
+                    "Not measured: pools of {} threads on hot memory, where one thread would zero all of it before the others begin.",
                     cell.setting.workers
                 ),
                 "Name them with --threads to measure them all the same.",

@@ -91,7 +91,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .mark_in_words("alike", "alike: not significantly above the lowest.")
         .mark_in_words(
             "at least",
-            "at least: nearly all waits were later, so the true cost is higher.",
+            "at least: nearly all were over 1 ms late, so the true cost is higher.",
         )
         .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.");
     let caption = format!(
@@ -338,8 +338,12 @@ impl<'r> Loop<'r> {
                         ),
                     ),
                 };
+                let next = match alike.as_str() {
+                    "" => "The next way",
+                    _ => "The first that differs",
+                };
                 format!(
-                    "{begin} {is} ({}).{alike} The next way, {}, costs {costs}.",
+                    "{begin} {is} ({}).{alike} {next}, {}, costs {costs}.",
                     in_brackets(best),
                     other.m.subject
                 )

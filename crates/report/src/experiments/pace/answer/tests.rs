@@ -194,7 +194,7 @@ fn kin_are_no_rivals() {
     ]);
     assert!(
         close.contains(
-            "It does not differ significantly from adaptive-balanced. The next way, spin,"
+            "It does not differ significantly from adaptive-balanced. The first that differs, spin,"
         ),
         "{close}"
     );
