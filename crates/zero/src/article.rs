@@ -124,7 +124,7 @@ pub fn machine_facts() -> MachineFacts {
 fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     let (first, line) = (&told[0].central, &lines[0]);
     let mut sentences = vec![format!(
-        "In an article about Windows 10 (docs/articles.md) {} threads on {} CPUs zero one page at a time. Simulated, {} % of their CPU time goes to a spin lock.",
+        "In an article (docs/articles.md) {} threads on {} CPUs zero one page at a time. Simulated, they spend {} % of their CPU time waiting for a spin lock.",
         line.setting.workers,
         line.machine.topology.cpus(),
         number(first.split.waiting * 100.0),

@@ -87,8 +87,9 @@ impl BenchPlan {
 /// A part of the plan, as it is announced; `None` if nothing of it is measured.
 pub(super) fn in_words(part: &Interleaved) -> Option<String> {
     let experiment = part.cases.first()?.experiment();
-    let (runs, rounds) = (part.cases.len(), session::rounds(part.rounds));
-    Some(format!("{experiment}: {rounds} of {runs} runs"))
+    let runs = prose::counted(part.cases.len() as u64, "run");
+    let rounds = session::rounds(part.rounds);
+    Some(format!("{experiment}: {rounds} of {runs}"))
 }
 
 /// Refuses options that mean nothing to the experiment.

@@ -7,7 +7,7 @@ use punctual_lab::plan::length;
 use punctual_lab::plan::measure::{Known, PlannedExperiment, Planner, What};
 use punctual_program::Machine;
 use punctual_record::{Findings, MachineFacts, Warning};
-use punctual_report::not_done;
+use punctual_report::{not_done, prose};
 
 use super::{ALL, MeasureArgs, timers_live};
 use crate::options::Place;
@@ -124,10 +124,8 @@ fn in_words(part: &PlannedExperiment) -> Option<String> {
     let what = match &part.what {
         What::Interleaved(measured) => {
             let rounds = session::rounds(measured.interleaved.rounds);
-            match measured.interleaved.cases.len() {
-                1 => format!("{rounds} of one run"),
-                runs => format!("{rounds} of {runs} runs"),
-            }
+            let runs = prose::counted(measured.interleaved.cases.len() as u64, "run");
+            format!("{rounds} of {runs}")
         }
         What::Scenario(scenario) => scenario.title.clone(),
     };

@@ -191,10 +191,11 @@ fn simulate(args: &SimulateArgs) -> Result<Done> {
     if settings.is_empty() {
         return Err(anyhow!(left_out.join("; ")));
     }
-    // Of the usual pools no one asked for those that cannot be.
-    if args.lock.is_some() || args.batch.is_some() {
+    // The usual grid has impossible combinations too, and needs no words about them.
+    let is_usual = args.threads.is_none() && args.lock.is_none() && args.batch.is_none();
+    if !is_usual || args.dequeue != Dequeue::Range || args.returns.is_some() {
         for why in &left_out {
-            say!("Not simulated: {why}.");
+            say!("Pools are left out, because {why}.");
         }
     }
     let stop = stop::on_ctrl_c()?;

@@ -54,7 +54,7 @@ fn every_lock_and_batch_measures_a_whole_pool() {
     assert_all_ran(&run, 6 * 10 - 3);
     for batch in ["factoring", "trapezoid", "growing"] {
         assert!(
-            said.contains(&format!("{batch} batches without a lock")),
+            said.contains(&format!("{batch} batches need a lock")),
             "{said}"
         );
         let warned = |w: &punctual_record::Warning| w.what.contains(batch);

@@ -97,7 +97,7 @@ fn a_grid_is_simulated_and_drawn() {
     assert!(text.contains("ice-lake-128"), "{text}");
     let errors = stderr(&output);
     assert!(
-        errors.contains("Not simulated: growing batches"),
+        errors.contains("left out, because growing batches need a lock"),
         "{errors}"
     );
     let run = schema::read_zero_file(directory.path().join("grid.json"));

@@ -280,7 +280,7 @@ fn of_windows(situation: &Situation, list: &mut List) {
             Throttling::BySystem => {
                 "Windows decides; not before a window is out of sight and silent"
             }
-            Throttling::HonourRequests => "opted out: requests always count",
+            Throttling::HonourRequests => "throttling off: requests always count",
             Throttling::IgnoreRequests => "requests are ignored",
         });
         list.add("timer throttling", state)

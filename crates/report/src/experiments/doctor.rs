@@ -92,6 +92,12 @@ fn wake(of: &Doctor) -> Option<f64> {
     Some(of.wake_cost_ns.as_ref()?.p50? as f64)
 }
 
+/// Whether a wait agrees with its prediction if what waking up takes explains the rest. On a model the prediction has
+/// all of it.
+fn allows_wake(of: &Doctor) -> bool {
+    wake(of).is_some() && of.tolerance_ns.is_some_and(|ns| ns > 0)
+}
+
 /// The length that people ask about.
 const USUAL_NS: u64 = 1_000_000;
 
@@ -127,7 +133,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let more = prose::when(n > 1, || format!(" and {n} pieces of advice"));
     let is_early = |row: &Row<Doctor>| select::typical_ns(row.m).is_some_and(|ns| ns < 0.0);
     let early = prose::when(rows.iter().any(is_early), || " Below 0: early.".to_owned());
-    let wakes = rows.iter().any(|row| wake(row.of).is_some());
+    let wakes = rows.iter().any(|row| allows_wake(row.of));
     let table = Table::new("", &rows)
         .column("wait", |row| {
             format!("{} {}", units::nominal(row.of.asked_ns), row.m.subject)
@@ -151,7 +157,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let table = match wakes {
         true => table.mark_in_words(
             "agrees",
-            "agrees: prediction and time to wake up add up to the lateness. Waking up takes longer after longer waits.",
+            "agrees: the rest is no more than waking up takes after such a wait.",
         ),
         false => table,
     };
@@ -183,13 +189,15 @@ fn in_words(row: &Row<'_, Doctor>) -> String {
     let Some(predicted) = row.m.predicted_late_ns else {
         return format!("{begin}.");
     };
-    let wake = wake(row.of).filter(|_| row.of.verdict == Some(Judged::Agrees));
-    if let Some(wake) = wake {
-        let sum = units::lateness(predicted as f64 + wake);
+    if row.of.verdict == Some(Judged::Agrees)
+        && allows_wake(row.of)
+        && let Some(rest) = select::typical_ns(row.m).map(|late| late - predicted as f64)
+        && rest > 0.0
+    {
         return format!(
-            "{begin}. The timer rule in force predicts {}, and waking up takes about {}. Their sum, {sum}, agrees with the measurement.",
+            "{begin}. The timer rule in force predicts {}, which agrees: the other {} are no more than waking up takes.",
             units::lateness(predicted),
-            units::duration(wake)
+            units::duration(rest)
         );
     }
     let predicted = units::lateness(predicted);
@@ -285,6 +293,7 @@ pub(crate) mod figure {
 
 #[cfg(test)]
 mod tests {
+    use punctual_record::experiment::WakeCost;
     use punctual_record::{Diagnosis, Experiment, Late, Measurement};
 
     use super::*;
@@ -347,6 +356,31 @@ mod tests {
         let row = &verdict.overview.unwrap().rows[0];
         assert_eq!(row[1..3], ["14 ns early", "14 ns early"]);
         assert!(!text.contains("-14 ns"), "{text}");
+    }
+
+    #[test]
+    fn waking_up_explains_the_rest_only_where_the_prediction_lacks_it() {
+        let said = |late, tolerance_ns| {
+            let mut run = diagnosed(Some(Judged::Agrees), vec![]);
+            run.results[0].late_ns = Late::of(&[late; 40]);
+            run.results[0].predicted_late_ns = Some(50_000);
+            let Experiment::Doctor(of) = &mut run.results[0].experiment else {
+                unreachable!("it is one of the doctor")
+            };
+            of.tolerance_ns = Some(tolerance_ns);
+            of.wake_cost_ns = Some(WakeCost {
+                p50: Some(20_000),
+                ..WakeCost::default()
+            });
+            answer(&run).unwrap().sentences[0].clone()
+        };
+        let explained = "which agrees: the other 18.0 us are no more than waking up takes.";
+        let text = said(68_000, 30_000);
+        assert!(text.ends_with(explained), "{text}");
+        for (late, tolerance_ns) in [(45_000, 30_000), (58_000, 0)] {
+            let text = said(late, tolerance_ns);
+            assert!(text.ends_with("which agrees."), "{text}");
+        }
     }
 
     #[test]

@@ -37,15 +37,10 @@ pub(crate) fn growth(call: &str, group: &[Row<'_, Gap>]) -> Option<String> {
     let [(short, first), .., (long, last)] = known[..] else {
         return None;
     };
-    // A little more may be chance.
-    let begin = match last > 1.5 * first {
-        true => "Lateness grows with the length",
-        false => "Lateness does not grow with the length",
-    };
     let [short, long] = [short, long].map(units::nominal);
     let [first, last] = [first, last].map(units::duration);
     Some(format!(
-        "{begin}. With {call}, a sleep of {short} typically ends {first} late, and one of {long} ends {last} late."
+        "With {call}, a sleep of {short} typically ends {first} late, and one of {long} ends {last} late."
     ))
 }
 

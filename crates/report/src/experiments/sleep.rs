@@ -326,7 +326,7 @@ fn least_late(
     }
     if alike + 1 == n {
         return Some(format!(
-            "All {n} calls are equally late (no significant difference above 10 %)."
+            "The {n} calls do not differ significantly by more than 10 %."
         ));
     }
     let said = |then: &str| {
@@ -441,7 +441,7 @@ mod tests {
         let (sentences, rows) = said(&[("poll", 258_000), ("select", 258_000)]);
         assert_eq!(
             sentences,
-            ["All 2 calls are equally late (no significant difference above 10 %)."]
+            ["The 2 calls do not differ significantly by more than 10 %."]
         );
         assert_eq!(
             [&rows[0][1], &rows[1][1]],

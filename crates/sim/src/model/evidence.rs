@@ -65,7 +65,6 @@ impl Model {
         let load = match load.len() {
             0 => String::new(),
             all if from_book * 2 >= all => format!(" parameters. Its scheduler follows \"{BOOK}\""),
-            all if sure(&load) == all => format!(" parameters, and all {all} of its scheduler"),
             all => format!(" and {} of its {all} scheduler parameters", sure(&load)),
         };
         let compared = known.compared();

@@ -98,7 +98,7 @@ impl Setting {
         self.batch.check()?;
         if counts && self.batch.remembers() {
             return Err(format!(
-                "{} batches without a lock, as an atomic counter does not know the size of the last batch",
+                "{} batches need a lock, as an atomic counter does not know the size of the last batch; give one",
                 self.batch
             ));
         }

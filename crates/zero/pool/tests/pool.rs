@@ -152,15 +152,9 @@ fn what_cannot_be_is_refused() {
         (guided(0, 1), "from 1 to"),
         (guided(1, 0), "from 1 to"),
         (guided(u64::MAX, 1), "from 1 to"),
-        (new(2, LockKind::Counter, Batch::Growing), "without a lock"),
-        (
-            new(2, LockKind::Counter, Batch::Factoring),
-            "without a lock",
-        ),
-        (
-            new(2, LockKind::Counter, Batch::Trapezoid),
-            "without a lock",
-        ),
+        (new(2, LockKind::Counter, Batch::Growing), "need a lock"),
+        (new(2, LockKind::Counter, Batch::Factoring), "need a lock"),
+        (new(2, LockKind::Counter, Batch::Trapezoid), "need a lock"),
         (list(new(2, LockKind::Counter, Batch::One)), "needs a lock"),
         (
             list(new(2, LockKind::Mcs, Batch::StealHalf)),

@@ -22,8 +22,6 @@ pub(super) fn verdict(run: &Run<ZeroRow>) -> Option<Verdict> {
 const POOL: &str =
     "pool: its lock, its batch (the pages that a thread takes at a time) and its threads.";
 
-const WAITING: &str = "waiting: to get the lock or the counter, held by others or not.";
-
 /// The meaning of words in a pool's name, where it has them.
 const IN_NAMES: [(&str, &str); 8] = [
     ("tas", "tas: a spin lock."),
@@ -74,14 +72,7 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
     sentences.extend(matrix(run));
     let whose = match ranked.len() {
         1 => String::new(),
-        _ => {
-            let among = first.among(&groups);
-            let among = prose::when(!among.is_empty(), || format!(" for {among}"));
-            format!(
-                "The least efficient pool{among} is \"{}\". ",
-                worst.in_words()
-            )
-        }
+        _ => format!("The least efficient pool is \"{}\". ", worst.in_words()),
     };
     sentences.push(format!(
         "{whose}It spends {} % of its CPU time waiting for its lock, {} % zeroing, and the rest taking pages.",
@@ -95,8 +86,8 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
         .next()
         .map(|first| match (states.count(), ranked.len()) {
             (_, 1) => format!("It has two stable rates: {}.", states_in_words(first)),
-            (0, _) => "One pool has two stable rates: --full has both.".to_owned(),
-            (more, _) => format!("{} pools have two stable rates: --full has both.", more + 1),
+            (0, _) => "One pool has two stable rates: --full has them.".to_owned(),
+            (more, _) => format!("{} pools have two stable rates: --full has them.", more + 1),
         });
     sentences.extend(states);
     if groups.len() > GROUPS {
@@ -123,22 +114,18 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
         .column("pool", |cell| cell.in_words())
         .in_words(POOL)
         .mark_in_words("not validated", NOT_VALIDATED)
-        .mark_in_words(
-            "alike",
-            "alike: not significantly below the pool with the mark most.",
-        )
+        .mark_in_words("alike", "alike: not significantly below the highest.")
         .column("GB per CPU-s", |cell| {
             TableCell::from(cell.gb_per_cpu_s().written(units::gb)).marked(mark(cell))
         })
         .column("GB per s", |cell| {
             units::gb(cell.zeroing.wall_gb_per_s.median)
         })
-        .column("waiting %", |cell| units::percent(cell.zeroing.cpu.waiting))
-        .in_words(WAITING);
+        .column("waiting %", |cell| units::percent(cell.zeroing.cpu.waiting));
     let counts = ranked.iter().map(|cell| cell.zeroing.rounds.len() as u64);
     let counts = match first.model() {
         Some(_) => {
-            "One simulated pass each. In brackets: the lowest and highest result when hardware figures without a published value are varied"
+            "One simulated pass each. In brackets: the range when hardware figures without a published value are varied"
                 .to_owned()
         }
         None => {
@@ -298,10 +285,8 @@ fn of_probe(run: &Run<ZeroRow>) -> Option<Verdict> {
                 within(huge)
             ),
             _ => format!(
-                "With huge pages it takes {} for each 4 KiB. The ranges overlap from {} to {}, so the difference is not significant.",
-                within(huge),
-                units::duration(huge.low.max(ordinary.low)),
-                units::duration(huge.high.min(ordinary.high))
+                "With huge pages it takes {} for each 4 KiB. The two overlap, so this run shows no clear difference.",
+                within(huge)
             ),
         });
     }
@@ -340,6 +325,7 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
             let goal = match pick.goal.as_str() {
                 "cpu" => "For least CPU time (cpu)",
                 "wall" => "For most memory per second (wall)",
+                _ if advice.picks.len() == 1 => "For a balance of CPU time and speed (balanced)",
                 _ => "For both (balanced)",
             };
             let ZeroPool {
@@ -387,8 +373,7 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
         .mark_in_words("not validated", NOT_VALIDATED)
         .column("GB per CPU-s", |(.., of)| units::gb(of.gb_per_cpu_s.median))
         .column("GB per s", |(.., of)| units::gb(of.wall_gb_per_s.median))
-        .column("waiting %", |(.., of)| units::percent(of.wait_share.median))
-        .in_words(WAITING);
+        .column("waiting %", |(.., of)| units::percent(of.wait_share.median));
     let (next, of) = match advice.model_only {
         true => (
             "Next: punctual zero advise measures it on this computer.",
@@ -406,7 +391,7 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
         ),
     };
     Verdict::new(sentences, next).told(
-        table,
+        with_names_explained(table),
         format!("{of}. --full has ranges and the rules of thumb."),
     )
 }

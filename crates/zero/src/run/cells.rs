@@ -30,7 +30,10 @@ impl Cells {
         for dequeue in dequeues {
             let (asked, left_out) = grid(settings, sizes.cpus, dequeue)?.settings();
             for why in left_out {
-                cells.leave_out(format!("Not measured: {why}."), "Leave one of them out.");
+                cells.leave_out(
+                    format!("Pools were left out because {why}."),
+                    "Leave one of them out.",
+                );
             }
             for &area in &areas {
                 for &kernel in &kernels {
@@ -46,7 +49,7 @@ impl Cells {
         }
         if cells.cells.is_empty() {
             let why = cells.left_out.iter();
-            let why = why.map(|w| w.what.trim_start_matches("Not measured: "));
+            let why = why.map(|w| w.what.trim_start_matches("Pools were left out because "));
             let why: Vec<&str> = why.collect();
             let why = why.join(" ");
             return Err(Refusal::new(format!("nothing is left to measure: {why}")));
@@ -59,7 +62,7 @@ impl Cells {
         if crowded && settings.threads.is_none() {
             self.leave_out(
                 format!(
-                    "Not measured: pools of {} threads on hot memory, where one thread would zero all of it before the others begin.",
+                    "Pools of {} threads were not measured on hot memory, because one thread would zero all of it before the others begin.",
                     cell.setting.workers
                 ),
                 "Name them with --threads to measure them all the same.",
@@ -379,7 +382,7 @@ mod tests {
         assert!(
             cells.left_out[0]
                 .what
-                .starts_with("Not measured: growing batches without a lock")
+                .starts_with("Pools were left out because growing batches need a lock")
         );
         let alone = Settings {
             locks: Some(vec![LockKind::Counter]),

@@ -155,7 +155,7 @@ fn what_cannot_be_is_refused() {
     };
     assert!(refusal(97, LockKind::Tas, Batch::One).contains("97 workers on 96 CPUs"));
     assert!(refusal(0, LockKind::Tas, Batch::One).contains("one worker at least"));
-    assert!(refusal(2, LockKind::Counter, Batch::Growing).contains("without a lock"));
+    assert!(refusal(2, LockKind::Counter, Batch::Growing).contains("need a lock"));
 }
 
 #[test]

@@ -89,10 +89,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .column("way to wait", |subject| *subject)
         .each(rates, |subject, one| one.cell(subject, style))
         .mark_in_words("alike", "alike: not significantly above the lowest.")
-        .mark_in_words(
-            "at least",
-            "at least: nearly all were over 1 ms late, so the true cost is higher.",
-        )
+        .mark_in_words("at least", "at least: nearly all were over 1 ms late.")
         .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.");
     let caption = format!(
         "Figures: costs of a wait, divided by the lowest of the column. Cost: CPU time + 10 x lateness. Lateness above 1 ms counts as 1 ms. \
@@ -338,12 +335,8 @@ impl<'r> Loop<'r> {
                         ),
                     ),
                 };
-                let next = match alike.as_str() {
-                    "" => "The next way",
-                    _ => "The first that differs",
-                };
                 format!(
-                    "{begin} {is} ({}).{alike} {next}, {}, costs {costs}.",
+                    "{begin} {is} ({}).{alike} The next kind, {}, costs {costs}.",
                     in_brackets(best),
                     other.m.subject
                 )
@@ -401,13 +394,15 @@ fn ranked<'r>(loops: &[Loop<'r>]) -> Vec<&'r str> {
     let all = loops.iter().flat_map(|one| &one.rows);
     let subjects = select::grouped(all, |row| row.m.subject.as_str()).into_iter();
     let mut subjects: Vec<&str> = subjects.map(|(subject, _)| subject).collect();
+    // Only at the rates that have most ways all of these can be compared.
+    let most = loops.iter().map(|one| one.rows.len()).max();
     let score = |subject: &str| -> f64 {
-        let rows = loops.iter().filter_map(|one| one.over_best(subject));
-        let logs: Vec<f64> = rows.map(|(_, ratio)| ratio.median.max(1e-9).ln()).collect();
-        match logs.len() {
-            0 => f64::MAX,
-            n => logs.iter().sum::<f64>() / n as f64,
-        }
+        let whole = loops.iter().filter(|one| Some(one.rows.len()) == most);
+        let logs = whole.map(|one| {
+            one.over_best(subject)
+                .map(|(_, ratio)| ratio.median.max(1e-9).ln())
+        });
+        logs.map(|log| log.unwrap_or(f64::MAX / 1e3)).sum()
     };
     subjects.sort_by(|a, b| score(a).total_cmp(&score(b)));
     subjects.sort_by_key(|subject| {

@@ -46,7 +46,7 @@ fn what_is_told_apart_is_named_with_its_interval() {
     ]);
     assert!(sentence.contains(", a is cheapest ("), "{sentence}");
     assert!(
-        sentence.contains("The next way, b, costs 2.50 times as much [2.50..2.50]."),
+        sentence.contains("The next kind, b, costs 2.50 times as much [2.50..2.50]."),
         "{sentence}"
     );
 }
@@ -71,6 +71,17 @@ fn the_lowest_is_that_of_the_medians_and_no_row_is_below_it() {
     let rows = &verdict.overview.unwrap().rows;
     assert_eq!(rows[0], ["a", "lowest"]);
     assert!(rows[1][1].starts_with("alike 2.00 [0.667.."), "{rows:?}");
+}
+
+#[test]
+fn ways_are_ordered_by_the_rate_that_has_most_of_them() {
+    let all = [("a", 1.0), ("b", 4.0), ("c", 2.0), ("d", 3.0)];
+    let at_1000 = all.map(|(name, cost)| at(1000.0, measured(name, &[cost; 6])));
+    let at_60 = [("a", 1.0), ("b", 2.0)].map(|(name, cost)| measured(name, &[cost; 6]));
+    let verdict = answer(&Run::of(at_60.into_iter().chain(at_1000))).unwrap();
+    let rows = verdict.overview.unwrap().rows;
+    let names: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
+    assert_eq!(names, ["a", "c", "d", "b"]);
 }
 
 /// Each rate has its own best, and fourteen others at both cost less in the mean.
@@ -180,7 +191,7 @@ fn kin_are_no_rivals() {
         ("spin", vec![400.0; 6]),
     ]);
     assert!(
-        sentence.contains("The next way, spin, costs 4.00 times as much"),
+        sentence.contains("The next kind, spin, costs 4.00 times as much"),
         "{sentence}"
     );
     // All the same, none of them is the best for certain that others may equal.
@@ -194,7 +205,7 @@ fn kin_are_no_rivals() {
     ]);
     assert!(
         close.contains(
-            "It does not differ significantly from adaptive-balanced. The first that differs, spin,"
+            "It does not differ significantly from adaptive-balanced. The next kind, spin,"
         ),
         "{close}"
     );
