@@ -86,7 +86,8 @@ fn sections_of_all_processes_are_the_phases() {
     let ours = &find(&observed, "ours").sections;
     assert!(ours.iter().all(|section| !section.samples.is_empty()));
     let late = find(&observed, "late");
-    assert_eq!((late.first_phase, late.sections.len()), (1, 2));
+    assert!(late.first_phase > 0);
+    assert_eq!(late.first_phase + late.sections.len(), 3);
     assert!(late.began >= Nanos::from_ms(300));
     let ended = find(&observed, "short");
     assert!(ended.sections[0].samples.is_empty());
