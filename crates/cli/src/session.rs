@@ -7,12 +7,12 @@ use anyhow::{Result, bail};
 use punctual_core::Nanos;
 use punctual_lab::host::Witness;
 use punctual_lab::model_facts;
-use punctual_lab::plan::{self, Part};
+use punctual_lab::plan::{self, Interleaved, Part};
 use punctual_lab::rounds::{End, Results};
 use punctual_program::{Machine, Refusal};
 use punctual_record::{Disturbance, Findings, MachineFacts, Run, RunRow, Warning, visible};
 use punctual_report::doctor::timer_rule;
-use punctual_report::{Figure, Report, Setting, warnings};
+use punctual_report::{Figure, Report, Setting, prose, warnings};
 use punctual_sim::{Model, SimMachine};
 
 use crate::files::{self, Target};
@@ -230,8 +230,13 @@ pub(crate) fn about(length: Nanos, in_virtual_time: bool) -> String {
 
 /// Rounds, as they are announced.
 pub(crate) fn rounds(rounds: u32) -> String {
-    let plural = if rounds == 1 { "" } else { "s" };
-    format!("{rounds} round{plural}")
+    prose::counted(rounds.into(), "round")
+}
+
+/// `6 rounds of 18 runs`.
+pub(crate) fn rounds_of_runs(of: &Interleaved) -> String {
+    let runs = prose::counted(of.cases.len() as u64, "run");
+    format!("{} of {runs}", rounds(of.rounds))
 }
 
 /// Says what will not be measured.

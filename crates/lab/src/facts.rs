@@ -175,8 +175,9 @@ impl Rests<'_> {
         } = self;
         let (of, sure) = self.lengths;
         let names = self.names.join(", ");
-        let load = if load.is_empty() { " parameters" } else { load };
-        format!("Model {names}: {compared}. Publications give {sure} of its {of} sleep{load}{set}.")
+        format!(
+            "Model {names}: {compared}. Publications give {sure} of its {of} sleep parameters{load}{set}."
+        )
     }
 }
 
@@ -200,7 +201,7 @@ mod tests {
     fn an_emulation_does_not_rest_on_the_scheduling_of_the_model() {
         for (name, load) in [
             ("windows-11", "Its scheduler"),
-            ("linux,slack=1ns", "scheduler parameters"),
+            ("linux,slack=1ns", "for its scheduler"),
         ] {
             let model = Model::parse(name).unwrap();
             let all = evidence(std::slice::from_ref(&model)).join("");

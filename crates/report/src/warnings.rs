@@ -509,6 +509,11 @@ mod tests {
             ..quiet()
         };
         assert_eq!(says(&less), ["Other processes had 6.2 % of CPUs 0 to 2."]);
+        let two = Disturbance {
+            cpus: vec![0, 1],
+            ..less
+        };
+        assert_eq!(says(&two), ["Other processes had 6.2 % of CPUs 0 and 1."]);
     }
 
     #[test]

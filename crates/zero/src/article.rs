@@ -124,7 +124,8 @@ pub fn machine_facts() -> MachineFacts {
 fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     let (first, line) = (&told[0].central, &lines[0]);
     let mut sentences = vec![format!(
-        "In an article (docs/articles.md) {} threads on {} CPUs zero one page at a time. Simulated, they spend {} % of their CPU time waiting for a spin lock.",
+        "In an article (docs/articles.md) {} threads on {} CPUs zero one page at a time. Simulated, they spend {} % of their CPU \
+         time waiting for a spin lock.",
         line.setting.workers,
         line.machine.topology.cpus(),
         number(first.split.waiting * 100.0),
@@ -132,7 +133,8 @@ fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     if let Ok(bursts) = bursts_of_the_test() {
         let cpus = bursts.cpus();
         sentences.push(filled(&format!(
-            "The author of the article measured {{test.cpus}} busy CPUs while pages came in bursts. The simulation of these bursts gives {cpus:.1}."
+            "The author of the article measured {{test.cpus}} busy CPUs while pages came in bursts. The simulation of these bursts \
+             gives {cpus:.1}."
         )));
     }
     let mut told = lines.iter().zip(told);

@@ -87,9 +87,7 @@ impl BenchPlan {
 /// A part of the plan, as it is announced; `None` if nothing of it is measured.
 pub(super) fn in_words(part: &Interleaved) -> Option<String> {
     let experiment = part.cases.first()?.experiment();
-    let runs = prose::counted(part.cases.len() as u64, "run");
-    let rounds = session::rounds(part.rounds);
-    Some(format!("{experiment}: {rounds} of {runs}"))
+    Some(format!("{experiment}: {}", session::rounds_of_runs(part)))
 }
 
 /// Refuses options that mean nothing to the experiment.

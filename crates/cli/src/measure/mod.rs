@@ -12,7 +12,7 @@ use punctual_lab::plan::measure::{Measured as Planned, PlannedExperiment, Predic
 use punctual_lab::rounds::{self, Case, End, Results};
 use punctual_lab::{predict, predict_timers, rule_in_force, scenario};
 use punctual_program::{Machine, Refusal};
-use punctual_record::experiment::{Arming, Timers};
+use punctual_record::experiment::Timers;
 use punctual_record::{Measurement, NotDone, OfExperiment};
 use punctual_report::{not_done, prose};
 
@@ -186,11 +186,7 @@ fn line(round: &[Measurement]) -> String {
     let begin = format!("round {}", first.round);
     let slept = round.filter_map(|timers| {
         let median = Nanos::new(timers.slept_ns?.p50?);
-        let begun = match timers.arming {
-            Arming::AfterWake => "back to back",
-            Arming::RandomPhase => "begun at a random moment",
-        };
-        Some(format!("{median} {begun}"))
+        Some(format!("{median} ({})", timers.arming.name()))
     });
     let slept = slept.collect::<Vec<_>>().join(", ");
     let stated = stated.unwrap_or_default();

@@ -7,7 +7,7 @@ use punctual_lab::plan::length;
 use punctual_lab::plan::measure::{Known, PlannedExperiment, Planner, What};
 use punctual_program::Machine;
 use punctual_record::{Findings, MachineFacts, Warning};
-use punctual_report::{not_done, prose};
+use punctual_report::not_done;
 
 use super::{ALL, MeasureArgs, timers_live};
 use crate::options::Place;
@@ -122,11 +122,7 @@ impl MeasurePlan {
 
 fn in_words(part: &PlannedExperiment) -> Option<String> {
     let what = match &part.what {
-        What::Interleaved(measured) => {
-            let rounds = session::rounds(measured.interleaved.rounds);
-            let runs = prose::counted(measured.interleaved.cases.len() as u64, "run");
-            format!("{rounds} of {runs}")
-        }
+        What::Interleaved(measured) => session::rounds_of_runs(&measured.interleaved),
         What::Scenario(scenario) => scenario.title.clone(),
     };
     Some(format!("{}: {what}", part.name))

@@ -191,11 +191,10 @@ fn simulate(args: &SimulateArgs) -> Result<Done> {
     if settings.is_empty() {
         return Err(anyhow!(left_out.join("; ")));
     }
-    // The usual grid has impossible combinations too, and needs no words about them.
-    let is_usual = args.threads.is_none() && args.lock.is_none() && args.batch.is_none();
-    if !is_usual || args.dequeue != Dequeue::Range || args.returns.is_some() {
+    // Of the usual grid the impossible pools were not asked for.
+    if grid != Grid::usual(machine.topology.cpus()) {
         for why in &left_out {
-            say!("Pools are left out, because {why}.");
+            say!("Impossible pools are left out: {why}.");
         }
     }
     let stop = stop::on_ctrl_c()?;

@@ -248,7 +248,7 @@ fn the_wait_for_a_cpu_and_the_return_are_seen() {
         let rows: Vec<_> = waits(&run).into_iter().map(of).collect();
         format!("{rows:?}, {} lost", facts.lost_events)
     };
-    // There are kernels that always say 0.
+    // A kernel whose accounting is off always says 0 (proc_pid_schedstat in fs/proc/base.c).
     let counts = Command::new("taskset")
         .args(["-c", "0", "sh", "-c"])
         .arg("while :; do :; done & cat /proc/self/schedstat; kill $!")

@@ -96,10 +96,11 @@ fn a_grid_is_simulated_and_drawn() {
     let text = printed(&output);
     assert!(text.contains("ice-lake-128"), "{text}");
     let errors = stderr(&output);
-    assert!(
-        errors.contains("left out, because growing batches need a lock"),
-        "{errors}"
-    );
+    let left_out = "Impossible pools are left out: growing batches need a lock";
+    assert!(errors.contains(left_out), "{errors}");
+    // Of the usual pools no word about those.
+    let usual = simulate(directory.path(), "--on lockhammer-48 --size 1MiB");
+    assert!(!stderr(&usual).contains("left out"), "{usual:?}");
     let run = schema::read_zero_file(directory.path().join("grid.json"));
     assert_eq!(run.results.len(), 9);
     for measurement in &run.results {

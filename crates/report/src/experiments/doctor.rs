@@ -165,10 +165,8 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         line: advice.first().and_then(line),
         ..Verdict::new(sentences, next)
     };
-    Some(verdict.told(
-        table,
-        format!("--full has the timer settings{more}.{early}",),
-    ))
+    let caption = format!("--full has the timer settings{more}.{early}");
+    Some(verdict.told(table, caption))
 }
 
 /// The wait of the usual length with the call of the OS that everybody makes.

@@ -21,15 +21,14 @@ pub(crate) fn tables(measurements: &[Row<'_, Gap>]) -> Vec<Section> {
             .column("asleep", |m| units::nominal(asked_ns(m.of)))
             .told([N, P50, P90, MAX])
             .caption("Latency: how much longer than asked. n: waits.")
-            .captions(growth(call, &group))
+            .captions(ends(call, &group))
             .section()
     };
     calls.iter().map(table).collect()
 }
 
-/// How the latency after the longest time asleep compares with that after the
-/// shortest.
-pub(crate) fn growth(call: &str, group: &[Row<'_, Gap>]) -> Option<String> {
+/// How late the shortest sleep ends, and the longest.
+fn ends(call: &str, group: &[Row<'_, Gap>]) -> Option<String> {
     let known = group
         .iter()
         .filter_map(|m| Some((asked_ns(m.of), select::typical_ns(m)?)));
@@ -44,14 +43,12 @@ pub(crate) fn growth(call: &str, group: &[Row<'_, Gap>]) -> Option<String> {
     ))
 }
 
-/// Whether waking up takes longer after a longer rest.
 pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let rows = measured::<Gap>(run)?;
     let calls = select::by_subject(&rows);
-    let grows = |(call, group): &(&str, Vec<Row<'_, Gap>>)| {
-        growth(call, &select::ascending(group, asked_ns))
-    };
-    let sentences: Vec<String> = calls.iter().filter_map(grows).collect();
+    let told =
+        |(call, group): &(&str, Vec<Row<'_, Gap>>)| ends(call, &select::ascending(group, asked_ns));
+    let sentences: Vec<String> = calls.iter().filter_map(told).collect();
     let asleep = select::values(&rows, asked_ns);
     let groups = calls.iter().map(|(call, group)| (*call, group));
     let table = Table::new("", &asleep)

@@ -64,8 +64,8 @@ impl Model {
         let from_book = load.iter().filter(is_of_book).count();
         let load = match load.len() {
             0 => String::new(),
-            all if from_book * 2 >= all => format!(" parameters. Its scheduler follows \"{BOOK}\""),
-            all => format!(" and {} of its {all} scheduler parameters", sure(&load)),
+            all if from_book * 2 >= all => format!(". Its scheduler follows \"{BOOK}\""),
+            all => format!(", {} of {all} for its scheduler", sure(&load)),
         };
         let compared = known.compared();
         let computer = compared.computer;
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn it_says_on_what_the_parameters_of_the_run_rest() {
         let windows = evidence("windows-11");
-        let of_book = " parameters. Its scheduler follows \"Windows Internals\"";
+        let of_book = ". Its scheduler follows \"Windows Internals\"";
         assert_eq!(windows.load, of_book);
         assert_eq!(windows.compared, "not yet compared with a Windows computer");
         let all = windows.lengths;

@@ -8,4 +8,9 @@ mod machine;
 mod policies;
 mod properties;
 mod readings;
-mod windows;
+
+/// The rule of Windows with the parameters of its models.
+mod windows {
+    mod behaviour;
+    mod os;
+}

@@ -98,7 +98,7 @@ impl Setting {
         self.batch.check()?;
         if counts && self.batch.remembers() {
             return Err(format!(
-                "{} batches need a lock, as an atomic counter does not know the size of the last batch; give one",
+                "{} batches need a lock, because an atomic counter does not know the size of the last batch",
                 self.batch
             ));
         }

@@ -297,8 +297,8 @@ fn of_probe(run: &Run<ZeroRow>) -> Option<Verdict> {
             within(again)
         )
     }));
-    let steps = run.results.iter().filter(|row| row.page_step().is_some());
-    let steps = distinct(steps.map(|row| row.subject.as_str())).into_iter();
+    let steps_of_pages = run.results.iter().filter(|row| row.page_step().is_some());
+    let steps = distinct(steps_of_pages.clone().map(|row| row.subject.as_str())).into_iter();
     let steps = steps.map(|step| (step, pages(step)));
     let steps: Vec<_> = steps
         .filter(|(_, costs)| costs.iter().any(Option::is_some))
@@ -307,7 +307,8 @@ fn of_probe(run: &Run<ZeroRow>) -> Option<Verdict> {
         .column("step", |(step, _)| *step)
         .column("ordinary pages", |(_, [ordinary, _])| ordinary.map(within))
         .column("huge pages", |(_, [_, huge])| huge.map(within));
-    let rounds = run.beside.rounds.unwrap_or(0).into();
+    let rounds = steps_of_pages.filter_map(|row| Some(row.page_cost()?.rounds.len() as u64));
+    let rounds = rounds.min().unwrap_or(0);
     let next = "Next: punctual zero run compares pools of threads that zero memory; --full has all tables.";
     Some(Verdict::new(sentences, next).told(
         table,
@@ -337,12 +338,8 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
             let lock = match lock.as_str() {
                 "counter" => "an atomic counter".to_owned(),
                 lock => {
-                    let kind = match lock {
-                        "tas" => "a spin lock",
-                        "mcs" => "a spin lock with a queue",
-                        _ => "a lock",
-                    };
-                    format!("{kind} ({})", lock_in_words(lock, pick.rates.not_validated))
+                    let lock = lock_in_words(lock, pick.rates.not_validated);
+                    format!("a lock of type {lock}")
                 }
             };
             let threads = threads_in_words(*threads);
@@ -385,7 +382,8 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
         false => (
             "Next: punctual zero run shows all pools, and where their CPU time goes.",
             format!(
-                "Advised: the simplest of the pools not significantly below the best, even if its figure is lower. {} were measured. GB: 1e9 bytes",
+                "Advised: the simplest of the pools not significantly below the best, even if its figure is lower. {} were measured. \
+                 GB: 1e9 bytes",
                 advice.considered
             ),
         ),

@@ -31,7 +31,7 @@ impl Cells {
             let (asked, left_out) = grid(settings, sizes.cpus, dequeue)?.settings();
             for why in left_out {
                 cells.leave_out(
-                    format!("Pools were left out because {why}."),
+                    format!("Impossible pools were left out: {why}."),
                     "Leave one of them out.",
                 );
             }
@@ -49,7 +49,10 @@ impl Cells {
         }
         if cells.cells.is_empty() {
             let why = cells.left_out.iter();
-            let why = why.map(|w| w.what.trim_start_matches("Pools were left out because "));
+            let why = why.map(|w| {
+                w.what
+                    .trim_start_matches("Impossible pools were left out: ")
+            });
             let why: Vec<&str> = why.collect();
             let why = why.join(" ");
             return Err(Refusal::new(format!("nothing is left to measure: {why}")));
@@ -62,7 +65,8 @@ impl Cells {
         if crowded && settings.threads.is_none() {
             self.leave_out(
                 format!(
-                    "Pools of {} threads were not measured on hot memory, because one thread would zero all of it before the others begin.",
+                    "Pools of {} threads were not measured on hot memory, because one thread would zero all of it before \
+                     the others begin.",
                     cell.setting.workers
                 ),
                 "Name them with --threads to measure them all the same.",
@@ -382,7 +386,7 @@ mod tests {
         assert!(
             cells.left_out[0]
                 .what
-                .starts_with("Pools were left out because growing batches need a lock")
+                .starts_with("Impossible pools were left out: growing batches need a lock")
         );
         let alone = Settings {
             locks: Some(vec![LockKind::Counter]),

@@ -179,13 +179,16 @@ fn every_run_has_an_answer_that_fits() {
 }
 
 /// Pages that were touched for the first time, ordinary and huge ones, in nanoseconds.
-fn touched(ordinary: [f64; 3], huge: [f64; 3]) -> Verdict {
+fn touched(ordinary: [f64; 3], huge: [f64; 3], rounds: usize) -> Verdict {
     let step = |[low, median, high]: [f64; 3], huge_pages: &str| {
         let interval = json!({ "low": low, "median": median, "high": high });
         serde_json::from_value(json!({
             "experiment": "zero-probe", "part": "pages", "subject": "touch-forward", "bytes": 4096,
             "huge_pages": huge_pages,
-            "page_cost": { "wall_ns_per_page": interval, "cpu_ns_per_page": interval },
+            "page_cost": {
+                "wall_ns_per_page": interval, "cpu_ns_per_page": interval,
+                "rounds": vec![json!({ "pages": 1, "wall_ns": 1 }); rounds],
+            },
         }))
         .unwrap()
     };
@@ -194,15 +197,25 @@ fn touched(ordinary: [f64; 3], huge: [f64; 3]) -> Verdict {
 
 #[test]
 fn huge_pages_are_called_cheaper_only_where_they_are() {
-    let less = touched([1900.0, 2000.0, 2100.0], [180.0, 200.0, 220.0]);
+    let less = touched([1900.0, 2000.0, 2100.0], [180.0, 200.0, 220.0], 6);
     assert!(less.sentences[1].ends_with("10.0 times less."), "{less:?}");
-    let more = touched([180.0, 200.0, 220.0], [1900.0, 2000.0, 2100.0]);
+    let more = touched([180.0, 200.0, 220.0], [1900.0, 2000.0, 2100.0], 6);
     assert!(more.sentences[1].contains("it takes more"), "{more:?}");
-    let alike = touched([150.0, 200.0, 250.0], [140.0, 190.0, 260.0]);
+    let alike = touched([150.0, 200.0, 250.0], [140.0, 190.0, 260.0], 5);
     assert!(
         alike.sentences[1].contains("no clear difference"),
         "{alike:?}"
     );
+    for (verdict, brackets) in [
+        (less, "the 95 % interval"),
+        (alike, "the lowest and highest of the rounds"),
+    ] {
+        let text = verdict.text(200);
+        assert!(
+            text.contains(&format!("In brackets: {brackets}.")),
+            "{text}"
+        );
+    }
 }
 
 fn zeroing() -> impl Strategy<Value = Zeroing> {

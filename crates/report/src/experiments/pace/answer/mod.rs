@@ -396,20 +396,19 @@ fn other_weights(loops: &[Loop]) -> Option<String> {
     })
 }
 
-/// The ways to wait: those that are named as the best of a loop, then the others, the cheapest first.
+/// The ways to wait: those that are named as the best of a loop, then the others. The cheapest are first, by the loops that
+/// have most ways: only there all of them can be compared.
 fn ranked<'r>(loops: &[Loop<'r>]) -> Vec<&'r str> {
     let all = loops.iter().flat_map(|one| &one.rows);
     let subjects = select::grouped(all, |row| row.m.subject.as_str()).into_iter();
     let mut subjects: Vec<&str> = subjects.map(|(subject, _)| subject).collect();
-    // Only at the rates that have most ways all of these can be compared.
     let most = loops.iter().map(|one| one.rows.len()).max();
     let score = |subject: &str| -> f64 {
         let whole = loops.iter().filter(|one| Some(one.rows.len()) == most);
-        let logs = whole.map(|one| {
-            one.over_best(subject)
-                .map(|(_, ratio)| ratio.median.max(1e-9).ln())
-        });
-        logs.map(|log| log.unwrap_or(f64::MAX / 1e3)).sum()
+        let ratios = whole.map(|one| one.over_best(subject));
+        let logs =
+            ratios.map(|it| it.map_or(f64::INFINITY, |(_, ratio)| ratio.median.max(1e-9).ln()));
+        logs.sum()
     };
     subjects.sort_by(|a, b| score(a).total_cmp(&score(b)));
     subjects.sort_by_key(|subject| {
