@@ -229,9 +229,9 @@ impl Course {
             Due::Cycle(length) | Due::After(length) => Nanos::from(*length),
         };
         Self {
-            warm_up: ops(&warm_up),
             lengths: counted.iter().map(length).collect(),
-            counted: ops(&counted),
+            counted: ops(&counted, warm_up.last().copied()),
+            warm_up: ops(&warm_up, None),
         }
     }
 
@@ -250,18 +250,25 @@ impl Course {
     }
 }
 
-/// The operations that wait like this, those of one period in a loop.
-fn ops(dues: &[Due]) -> Vec<Op> {
-    let alike = |part: &[Due]| match part[0] {
-        Due::After(length) => {
-            vec![Op::wait(program::Due::After(length.into())); part.len()]
+/// The operations that wait like this, those of one period in a loop. The cycles of `last`, the
+/// wait before them, go on: begun anew, they would begin late where that wait ended late.
+fn ops(dues: &[Due], mut last: Option<Due>) -> Vec<Op> {
+    let mut ops = vec![];
+    for part in dues.chunk_by(|a, b| a == b) {
+        let waits = |due| Op::repeat(part.len() as u64, [Op::wait(due)]);
+        match part[0] {
+            Due::After(length) => ops.push(waits(program::Due::After(length.into()))),
+            Due::Cycle(period) => {
+                if last != Some(part[0]) {
+                    let rate = Rate::from_period(period.into());
+                    ops.push(Op::Pace(rate.unwrap_or_else(|why| unreachable!("{why}"))));
+                }
+                ops.push(waits(program::Due::NextCycle));
+            }
         }
-        Due::Cycle(period) => vec![
-            Op::Pace(Rate::from_period(period.into()).unwrap_or_else(|why| unreachable!("{why}"))),
-            Op::repeat(part.len() as u64, [Op::wait(program::Due::NextCycle)]),
-        ],
-    };
-    dues.chunk_by(|a, b| a == b).flat_map(alike).collect()
+        last = Some(part[0]);
+    }
+    ops
 }
 
 #[cfg(test)]

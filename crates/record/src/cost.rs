@@ -92,7 +92,7 @@ impl Round {
 }
 
 /// How to count the cost of a wait: CPU ns + weight x lateness ns.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
     /// Whether a lateness counts as at most 1 ms.
     pub capped: bool,

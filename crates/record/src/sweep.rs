@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::cost::Cost;
 use crate::interval::Interval;
 use crate::regimes::Verdict;
 
@@ -55,8 +56,13 @@ impl Axis {
 /// The measure by which cells are judged.
 #[derive(Clone, Debug, PartialEq)]
 pub enum By {
-    /// The cost of this subject over that of the cheapest other.
-    Cost(String),
+    /// The cost of a subject over that of the cheapest other.
+    Cost {
+        /// The subject.
+        of: String,
+        /// How it is counted.
+        cost: Cost,
+    },
     /// A figure of these threads in this phase.
     Figure {
         /// Its column.
@@ -148,9 +154,9 @@ impl Sweep {
 /// judged subject is missing.
 pub fn judge(by: &By, rows: &[&Row]) -> Option<(Interval, Option<String>, u64)> {
     match by {
-        By::Cost(subject) => {
-            let mine = rows.iter().find(|row| row.subject == *subject)?;
-            let others = rows.iter().filter(|row| row.subject != *subject);
+        By::Cost { of, .. } => {
+            let mine = rows.iter().find(|row| row.subject == *of)?;
+            let others = rows.iter().filter(|row| row.subject != *of);
             let costs = others.filter_map(|row| Some((Interval::of(&row.by_seed)?.median, row)));
             let (_, best) = costs.min_by(|a, b| a.0.total_cmp(&b.0))?;
             let pairs = mine.by_seed.iter().zip(&best.by_seed);
@@ -195,7 +201,10 @@ mod tests {
     fn sweep() -> Sweep {
         Sweep {
             title: String::new(),
-            by: By::Cost("adaptive".to_owned()),
+            by: By::Cost {
+                of: "adaptive".to_owned(),
+                cost: Cost::CAPPED,
+            },
             axes: vec![Axis {
                 name: "load".to_owned(),
                 values: vec![Value::from(0), Value::from(1)],

@@ -1,5 +1,6 @@
 //! The results of a sweep, in one screen.
 
+use punctual_record::Cost;
 use punctual_record::regimes::Verdict as Judged;
 use punctual_record::sweep::{By, Cell, LIMIT, Sweep};
 
@@ -15,7 +16,7 @@ const SHOWN: usize = 4;
 /// The verdict of `sweep`, with the `command` above it.
 pub fn sweep_verdict(sweep: &Sweep, command: &str) -> Verdict {
     let mut verdict = match &sweep.by {
-        By::Cost(judged) => of_costs(sweep, judged),
+        By::Cost { of, cost } => of_costs(sweep, of, *cost),
         By::Figure { .. } => of_figure(sweep),
     };
     if sweep.unjudged > 0 {
@@ -36,7 +37,7 @@ pub fn sweep_cells(sweep: &Sweep) -> String {
     let axes = sweep.axes.iter().map(|axis| axis.name.clone());
     let figures = ["value", "low", "high", "seeds", "verdict", "best_other"];
     let head = axes.chain(figures.map(str::to_owned)).collect::<Vec<_>>();
-    let is_cost = matches!(sweep.by, By::Cost(_));
+    let is_cost = matches!(sweep.by, By::Cost { .. });
     let line = |cell: &Cell| {
         let mut fields: Vec<String> = labels(sweep, cell).collect();
         let value = cell.value;
@@ -67,7 +68,7 @@ fn csv(fields: Vec<String>) -> String {
 
 /// The geometric mean of ratios, or the mean of figures.
 pub(crate) fn mean_of<'c>(by: &By, cells: impl Iterator<Item = &'c Cell>) -> Option<f64> {
-    let is_ratio = matches!(by, By::Cost(_));
+    let is_ratio = matches!(by, By::Cost { .. });
     let (mut sum, mut n) = (0.0, 0.0);
     for cell in cells {
         sum += match is_ratio {
@@ -83,12 +84,12 @@ pub(crate) fn mean_of<'c>(by: &By, cells: impl Iterator<Item = &'c Cell>) -> Opt
 /// `late_ns_p99 of game in play`.
 pub(crate) fn figure_in_words(by: &By) -> String {
     match by {
-        By::Cost(subject) => format!("cost of {subject}"),
+        By::Cost { of, .. } => format!("cost of {of}"),
         By::Figure { figure, of, phase } => format!("{figure} of {of} in {phase}"),
     }
 }
 
-fn of_costs(sweep: &Sweep, judged: &str) -> Verdict {
+fn of_costs(sweep: &Sweep, judged: &str, cost: Cost) -> Verdict {
     let cells = &sweep.cells;
     let part = |verdict| {
         let n = cells
@@ -123,12 +124,16 @@ fn of_costs(sweep: &Sweep, judged: &str) -> Verdict {
             units::ratio(worst.value.median)
         })
         .column("where", |(.., worst)| place(sweep, worst));
+    let counts = match cost.capped {
+        true => " (at most 1 ms counts)",
+        false => "",
+    };
     Verdict::new(sentences, NEXT).told(
         table,
         format!(
             "Cells in which {judged} is dearer than the best other, by who that most often is, and the worst of them. where: \
              {}. ratio: its cost over the other's, the median of {seeds} seeds; dearer: all of its 95 % interval above {LIMIT}. \
-             Cost: CPU time + weight x lateness (at most 1 ms counts).",
+             Cost: CPU time + weight x lateness{counts}.",
             names(sweep)
         ),
     )
@@ -268,9 +273,16 @@ mod tests {
         }
     }
 
+    fn by_cost() -> By {
+        By::Cost {
+            of: "adaptive".to_owned(),
+            cost: Cost::CAPPED,
+        }
+    }
+
     fn sweep(by: By) -> Sweep {
         let cells = [0.5, 0.8, 1.0, 1.5, 2.0, 4.0];
-        let other = matches!(by, By::Cost(_)).then_some("spin");
+        let other = matches!(by, By::Cost { .. }).then_some("spin");
         Sweep {
             title: "made up".to_owned(),
             by,
@@ -290,7 +302,7 @@ mod tests {
 
     #[test]
     fn a_sweep_of_costs_is_told_on_one_screen() {
-        let sweep = sweep(By::Cost("adaptive".to_owned()));
+        let sweep = sweep(by_cost());
         let text = sweep_verdict(&sweep, "punctual sweep plan.toml").text(80);
         insta::assert_snapshot!(text);
         assert!(text.lines().count() <= 24);
@@ -320,7 +332,7 @@ mod tests {
 
     #[test]
     fn every_cell_is_a_line_of_csv() {
-        let by = By::Cost("adaptive".to_owned());
+        let by = by_cost();
         let mut sweep = sweep(by);
         sweep.axes[0].values[0] = "linux,\"1ns\"".into();
         let text = sweep_cells(&sweep);
@@ -342,8 +354,8 @@ mod tests {
     #[test]
     fn means_of_ratios_are_geometric() {
         let two = [cell([0, 0], 0.5, None), cell([0, 0], 2.0, None)];
-        let mean = mean_of(&By::Cost(String::new()), two.iter()).unwrap();
+        let mean = mean_of(&by_cost(), two.iter()).unwrap();
         assert!((mean - 1.0).abs() < 1e-12);
-        assert_eq!(mean_of(&By::Cost(String::new()), [].iter()), None);
+        assert_eq!(mean_of(&by_cost(), [].iter()), None);
     }
 }

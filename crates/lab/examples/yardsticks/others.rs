@@ -1,11 +1,9 @@
 //! The cost of `adaptive` over the cheapest of the other strategies, in virtual time.
 
-use punctual_core::{Rate, StrategySpec};
+use punctual_core::Rate;
 use punctual_lab::experiments::Conditions;
 use punctual_lab::rounds::{Seeded, at_weight};
 use punctual_lab::workload::{Course, Regime};
-use punctual_program::Program;
-use punctual_program::program::{Due, Op, Subject};
 use punctual_record::{Cost, Interval, WEIGHTS};
 use punctual_sim::Model;
 
@@ -23,11 +21,21 @@ const OTHERS: [&str; 8] = [
 /// Seeds of the others begin here: they are chosen on other chances than those judged.
 const OF_OTHERS: u64 = 1_000;
 /// A fresh waiter learns for so many waits, and for so many seconds; then as much is judged.
-const WAITS: u64 = 200;
+const WAITS: usize = 200;
 const SECONDS: f64 = 2.0;
 /// The same of waits of any length.
 const WARM_UP: usize = 400;
 const JUDGED: usize = 600;
+
+/// How waits follow each other, and how many of them are learned from and judged.
+fn course(workload: &str) -> Result<(Regime, usize, usize), String> {
+    if let Ok(lengths) = workload.parse() {
+        return Ok((lengths, WARM_UP, JUDGED));
+    }
+    let rate: Rate = workload.parse()?;
+    let waits = WAITS.max((SECONDS * rate.as_hz()) as usize);
+    Ok((Regime::Every(rate.period().into()), waits, waits))
+}
 
 /// A computer, and what happens on it beside the waits.
 #[derive(Clone, Debug)]
@@ -58,9 +66,9 @@ impl Place {
     /// # Errors
     /// The workload is none.
     pub(crate) fn over_others(&self, workload: &str, seeds: u64) -> Result<Vec<Over>, String> {
-        let workload = Workload::parse(workload)?;
+        let (regime, warm_up, judged) = course(workload)?;
         let mut rounds = Seeded::new(&self.model, |strategy, seed| {
-            workload.program(strategy, seed, &self.conditions)
+            Course::new(regime, seed, warm_up, judged).program(strategy, &self.conditions)
         });
         let defaults = self.model.strategy_defaults();
         let mut median = |strategy: &'static str, weight: f64, first: u64| {
@@ -84,36 +92,6 @@ impl Place {
             })
         };
         WEIGHTS.into_iter().map(&mut over).collect()
-    }
-}
-
-/// How the waits follow each other.
-enum Workload {
-    /// The lengths of `mixed`, `uniform` or `log`.
-    Regime(Regime),
-    /// At a rate. Cycles begin once: who began them anew after the warm-up would begin on a tick if
-    /// the last wait ended late.
-    Rate(Rate),
-}
-
-impl Workload {
-    fn parse(text: &str) -> Result<Self, String> {
-        let regime = text.parse().map(Self::Regime);
-        regime.or_else(|_| Ok(Self::Rate(text.parse()?)))
-    }
-
-    fn program(&self, strategy: StrategySpec, seed: u64, conditions: &Conditions) -> Program {
-        let rate = match self {
-            Self::Regime(regime) => {
-                return Course::new(*regime, seed, WARM_UP, JUDGED).program(strategy, conditions);
-            }
-            Self::Rate(rate) => *rate,
-        };
-        let waits = WAITS.max((SECONDS * rate.as_hz()) as u64);
-        let waits = Op::repeat(waits, [Op::wait(Due::NextCycle)]);
-        let mut ops = conditions.set_up();
-        ops.extend([Op::Pace(rate), waits.clone(), Op::Record, waits]);
-        Program::of(Subject::Strategy(strategy), ops)
     }
 }
 

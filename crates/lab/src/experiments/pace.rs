@@ -84,13 +84,11 @@ fn case(subject: &Subject, rate: Rate, batch: Batch, conditions: Conditions) -> 
         return in_crowd(subject, rate, crowd, (warm_up, waits), ops);
     }
     let mut ops = conditions.set_up();
-    // Paced anew after the record, whose reading of counters could make the
-    // first cycle a missed one.
+    // One schedule: a subject whose warm-up ends late would begin another one late, on a tick.
     ops.extend([
         Op::Pace(rate),
         super::waits(warm_up, due),
         Op::Record,
-        Op::Pace(rate),
         super::waits(waits, due),
     ]);
     let cell = Pace {

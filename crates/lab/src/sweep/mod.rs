@@ -28,8 +28,8 @@ pub use kept::{Kept, Shard};
 
 use std::collections::BTreeMap;
 
-use punctual_record::Value;
 use punctual_record::sweep::{By, Row, Sweep, is_narrow, judge};
+use punctual_record::{Cost, Value};
 
 use crate::experiments::Ask;
 use crate::scenario::Scenario;
@@ -61,6 +61,8 @@ struct Strategies {
     weights: Vec<Value>,
     /// Waits that do not count, and those that do.
     waits: (usize, usize),
+    /// How the cost of a wait is counted.
+    cost: Cost,
 }
 
 /// With which seeds.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use punctual_core::{Nanos, Rate, StrategySpec};
-use punctual_record::Value;
 use punctual_record::sweep::{Axis, By, Sweep};
+use punctual_record::{Cost, Value};
 use punctual_sim::Model;
 use punctual_sim::model::{Parameter, Value as Set};
 
@@ -20,7 +20,7 @@ use crate::workload::Regime;
 
 const WHOSE: &str = "a plan";
 
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 17] = [
     "title",
     "on",
     "model",
@@ -31,6 +31,7 @@ const KEYS: [&str; 16] = [
     "weight",
     "warm_up",
     "count",
+    "lateness",
     "scenarios",
     "judge",
     "seeds",
@@ -120,7 +121,12 @@ fn plan(table: &Table<'_>, find: Find<'_>) -> Result<Plan, Flaw> {
         unjudged: 0,
     };
     let other = match &what {
-        What::Strategies(of) => format!("{:?} {:?} {:?}", of.texts, of.weights, of.waits),
+        What::Strategies(of) => {
+            format!(
+                "{:?} {:?} {:?} {:?}",
+                of.texts, of.weights, of.waits, of.cost
+            )
+        }
         What::Scenarios(of) => format!("{:?} {of:?}", nothing.by),
     };
     let Seeds {
@@ -299,8 +305,11 @@ fn what(table: &Table<'_>, find: Find<'_>) -> Result<(What, By, Vec<Value>), Fla
         let field = table.need("a plan without `scenarios`", "strategies")?;
         only_for(&["judge", "length"], "strategies")?;
         let of = strategies(table, &field)?;
-        let judged = subject(&of.texts[0]);
-        return Ok((What::Strategies(of), By::Cost(judged), vec![]));
+        let by = By::Cost {
+            of: subject(&of.texts[0]),
+            cost: of.cost,
+        };
+        return Ok((What::Strategies(of), by, vec![]));
     };
     only_for(
         &[
@@ -311,6 +320,7 @@ fn what(table: &Table<'_>, find: Find<'_>) -> Result<(What, By, Vec<Value>), Fla
             "weight",
             "warm_up",
             "count",
+            "lateness",
         ],
         "scenarios",
     )?;
@@ -355,10 +365,17 @@ fn strategies(table: &Table<'_>, field: &Field<'_>) -> Result<Strategies, Flaw> 
     if counted == 0 {
         return Err(field.flaw("`count` cannot be zero: nothing would count"));
     }
+    let cost = table.get("lateness", |field| match field.word()? {
+        "whole" => Ok(Cost::default()),
+        _ => {
+            Err(field.flaw("`lateness` is \"whole\"; without it at most 1 ms of a lateness counts"))
+        }
+    })?;
     Ok(Strategies {
         texts,
         weights,
         waits: (warm_up as usize, counted as usize),
+        cost: cost.unwrap_or(Cost::CAPPED),
     })
 }
 

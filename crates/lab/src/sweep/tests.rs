@@ -215,6 +215,26 @@ fn a_unit_gives_a_row_for_each_subject_and_weight() {
 }
 
 #[test]
+fn a_lateness_counts_up_to_1_ms_or_whole() {
+    // Naps of Windows 7 end up to 15.6 ms late.
+    let plan = |lateness: &str| {
+        read(&format!(
+            "title = \"late\"\non = [\"windows-7\"]\nstrategies = [\"system\", \"spin\"]\nwaits = [\"60Hz\"]\n\
+             weight = [1]\nwarm_up = 2\ncount = 20\nseeds = 1\n{lateness}"
+        ))
+    };
+    let cost_ms = |lateness| {
+        let plan = plan(lateness).unwrap();
+        let rows = rows(&plan.run(&plan.units()[0]).unwrap());
+        (rows[0].columns["cost_ns"].as_f64().unwrap() / 1e6).floor()
+    };
+    assert_eq!(cost_ms(""), 0.0);
+    assert!(cost_ms("lateness = \"whole\"") >= 4.0);
+    let refused = plan("lateness = \"half\"").unwrap_err();
+    assert!(refused.contains("`lateness` is \"whole\""), "{refused}");
+}
+
+#[test]
 fn narrow_intervals_end_a_cell_and_wide_ones_do_not() {
     let seeds = |within: &str| {
         let plan = read(&format!("within = \"{within}\"\n{STRATEGIES}")).unwrap();

@@ -66,7 +66,7 @@ pub(super) fn run(plan: &Plan, of: &Strategies, unit: &Unit) -> Result<Vec<Row>,
             }
             let pairs = of.texts.iter().zip(&waited);
             let all: Vec<Row> = pairs
-                .map(|(template, waited)| row(unit, template, weight, waited))
+                .map(|(template, waited)| row(unit, template, (weight, of.cost), waited))
                 .collect();
             if plan.seeds.are_enough(count, plan.by(), &all) {
                 rows.extend(all);
@@ -77,11 +77,11 @@ pub(super) fn run(plan: &Plan, of: &Strategies, unit: &Unit) -> Result<Vec<Row>,
     Ok(rows)
 }
 
-fn row(unit: &Unit, template: &str, weight: &Value, rounds: &[Turn]) -> Row {
+fn row(unit: &Unit, template: &str, (weight, cost): (&Value, Cost), rounds: &[Turn]) -> Row {
     let weighs = weight.as_f64().unwrap_or(0.0);
     let each: Vec<Round> = rounds.iter().map(|seen| seen.1).collect();
-    let by_seed = Cost::CAPPED.per_round(&each, weighs).unwrap_or_default();
-    let cost = Interval::of(&by_seed).unwrap_or_default();
+    let by_seed = cost.per_round(&each, weighs).unwrap_or_default();
+    let interval = Interval::of(&by_seed).unwrap_or_default();
     let all = Waits::all(rounds.iter().map(|seen| &seen.0));
     let late = Late::of(&all.late_ns);
     let per_wait = |sum: u64| Value::from(sum as f64 / late.n.max(1) as f64);
@@ -90,9 +90,9 @@ fn row(unit: &Unit, template: &str, weight: &Value, rounds: &[Turn]) -> Row {
         [
             ("weight", weight.clone()),
             ("waits_n", late.n.into()),
-            ("cost_ns", cost.median.into()),
-            ("cost_ns_low", cost.low.into()),
-            ("cost_ns_high", cost.high.into()),
+            ("cost_ns", interval.median.into()),
+            ("cost_ns_low", interval.low.into()),
+            ("cost_ns_high", interval.high.into()),
             ("cpu_ns", per_wait(all.cpu.map_or(0, Nanos::as_ns))),
             ("naps", per_wait(all.naps.unwrap_or(0))),
             ("missed", per_wait(all.missed)),

@@ -16,7 +16,7 @@ use crate::yardsticks::{loaded, replayed};
 /// The aims are 1.15 in the geometric mean and 1.4 at worst, over all regimes except the first
 /// waits of a life, on recordings and models alike. These are the present values: the mean, and
 /// the worst cell.
-const ON_RECORDINGS: [f64; 2] = [1.28, 2.5];
+const ON_RECORDINGS: [f64; 2] = [1.28, 2.6];
 const ON_MODELS: [f64; 2] = [1.155, 1.92];
 const HOG_MEAN: f64 = 0.94;
 const HOG_WORST: f64 = 1.2;

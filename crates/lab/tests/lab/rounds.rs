@@ -56,6 +56,20 @@ fn what_is_measured_of_a_subject_is_the_same_beside_any_others() {
     }
 }
 
+/// At 64 Hz every deadline has the same place between two ticks of Windows 7, and chance sets it.
+/// Were deadlines counted anew from a warm-up that ended late, they would all be on a tick.
+#[test]
+fn a_late_warm_up_moves_no_deadline() {
+    let [late, spin] = &bench("windows-7", 64, &["fixed-margin", "spin"], 1)[..] else {
+        panic!("two subjects");
+    };
+    let means =
+        |of: &Measurement| -> Vec<f64> { of.rounds.iter().map(|it| it.late_mean_ns).collect() };
+    assert!(means(spin).iter().all(|ns| *ns < 100.0), "{spin:?}");
+    let on_a_tick = means(late).into_iter().filter(|ns| *ns < 1_000.0).count();
+    assert!(on_a_tick * 2 < late.rounds.len(), "{:?}", means(late));
+}
+
 /// A 95 % interval of the median cost over six rounds holds the median that other seeds give, in
 /// at least 90 of 100 cases.
 #[test]

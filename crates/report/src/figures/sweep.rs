@@ -35,7 +35,7 @@ fn map(sweep: &Sweep, [x, y]: [usize; 2]) -> Figure {
     };
     let rows: Vec<_> = (0..up.values.len()).map(row).collect();
     let (what, scale) = match &sweep.by {
-        By::Cost(judged) => (
+        By::Cost { of: judged, .. } => (
             format!(
                 "Cost of {judged} over that of the best other, the geometric mean of all cells there: below 1, dark, it \
                  is cheaper. The colours end at 0.5 and 2"

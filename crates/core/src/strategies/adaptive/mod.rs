@@ -447,8 +447,8 @@ impl Adaptive {
         self.classes[class].spun = 0;
         let known = &self.classes[class];
         let metered = known.wants_metering();
-        // A shorter nap hardly overshoots by less than half as much.
-        let again_ns = match self.are_ticks_sought() {
+        // A shorter nap hardly overshoots by less than half as much, except on ticks.
+        let again_ns = match self.are_ticks_sought() || self.grid().is_some() {
             true => 0.0,
             false => known.cpu_ns + known.usual.ns() / 2.0 * self.best.cost,
         };
