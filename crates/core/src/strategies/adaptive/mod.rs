@@ -448,9 +448,9 @@ impl Adaptive {
         let known = &self.classes[class];
         let metered = known.wants_metering();
         // A shorter nap hardly overshoots by less than half as much, except on ticks.
-        let again_ns = match self.are_ticks_sought() || self.grid().is_some() {
-            true => 0.0,
-            false => known.cpu_ns + known.usual.ns() / 2.0 * self.best.cost,
+        let again_ns = match &self.ticks {
+            Some(ticks) if ticks.are_sought_or_known() => 0.0,
+            _ => known.cpu_ns + known.usual.ns() / 2.0 * self.best.cost,
         };
         self.nap = Some(Attempt {
             class,

@@ -79,6 +79,12 @@ impl Ticks {
         self.sought < SOUGHT && self.grid().is_none()
     }
 
+    /// Whether ticks are sought, or are known.
+    pub(super) fn are_sought_or_known(&self) -> bool {
+        let are_known = |grid: &Grid| grid.period_ns().is_some();
+        self.sought < SOUGHT || are_known(&self.clock) || are_known(&self.steps)
+    }
+
     /// The part of a nap by which it is shortened, as naps of one length do not tell ticks.
     pub(super) fn share(&self) -> f32 {
         match self.sought {

@@ -87,16 +87,17 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     };
     let table = Table::new("", &subjects)
         .column("way to wait", |subject| *subject)
-        .each(rates, |subject, one| one.cell(subject, style))
-        .mark_in_words("alike", "alike: not significantly above the lowest.")
-        .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.");
-    // There is no room for it below the sentences of three loops.
+        .each(rates, |subject, one| one.cell(subject, style));
+    // There is little room below the sentences of three loops.
     let table = match style {
-        Style::Whole => table.mark_in_words(
-            "at least",
-            "at least: nearly all were over 1 ms late, so the true cost is higher.",
-        ),
-        Style::Brief => table,
+        Style::Whole => table
+            .mark_in_words("alike", "alike: not significantly above the lowest.")
+            .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.")
+            .mark_in_words(
+                "at least",
+                "at least: nearly all were over 1 ms late, so the true cost is higher.",
+            ),
+        Style::Brief => table.mark_in_words("alike", "alike: not significantly higher."),
     };
     let caption = format!(
         "Figures: costs of a wait, divided by the lowest of the column. Cost: CPU time + 10 x lateness. Lateness above 1 ms counts as 1 ms. \
