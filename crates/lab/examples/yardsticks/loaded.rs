@@ -48,9 +48,9 @@ impl Loaded {
 /// A loop for so many `seconds`, a cell for each of them.
 fn a_loop(spec: StrategySpec, hz: u64, seconds: u64, mut ops: Vec<Op>) -> Result<Program, Refusal> {
     let rate = Rate::from_hz(hz).map_err(Refusal::new)?;
+    ops.push(Op::Pace(rate));
     for _ in 0..seconds {
-        let waits = Op::repeat(hz, [Op::wait(Due::NextCycle)]);
-        ops.extend([Op::Record, Op::Pace(rate), waits]);
+        ops.extend([Op::Record, Op::repeat(hz, [Op::wait(Due::NextCycle)])]);
     }
     Ok(Program::of(Subject::Strategy(spec), ops))
 }

@@ -22,7 +22,7 @@ pub struct Waits {
     pub cpu: Option<Nanos>,
     /// Their naps.
     pub naps: Option<u64>,
-    /// The cycles that had passed before a wait for them began.
+    /// The cycles that had passed before a wait for them began, from the second wait on.
     pub missed: u64,
     approximate: bool,
     busy: Option<Nanos>,
@@ -56,7 +56,12 @@ impl Waits {
                 // its CPU. Whether a single call does is what is asked of it.
                 Some(Subject::Peer(_)) | None => sum(sections.iter().map(|it| it.cpu.switches)),
             },
-            missed: samples().map(|s| s.missed).sum(),
+            // Before the first wait cycles passed while counters were read.
+            missed: (sections
+                .iter()
+                .flat_map(|section| section.samples.iter().skip(1)))
+            .map(|sample| sample.missed)
+            .sum(),
             approximate: sections.iter().any(|section| section.cpu.approximate),
             busy: all(|section| section.cpu.busy),
             queued: all(|section| section.cpu.queued),

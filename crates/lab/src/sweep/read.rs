@@ -121,12 +121,7 @@ fn plan(table: &Table<'_>, find: Find<'_>) -> Result<Plan, Flaw> {
         unjudged: 0,
     };
     let other = match &what {
-        What::Strategies(of) => {
-            format!(
-                "{:?} {:?} {:?} {:?}",
-                of.texts, of.weights, of.waits, of.cost
-            )
-        }
+        What::Strategies(of) => format!("{of:?}"),
         What::Scenarios(of) => format!("{:?} {of:?}", nothing.by),
     };
     let Seeds {

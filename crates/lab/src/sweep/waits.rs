@@ -66,7 +66,7 @@ pub(super) fn run(plan: &Plan, of: &Strategies, unit: &Unit) -> Result<Vec<Row>,
             }
             let pairs = of.texts.iter().zip(&waited);
             let all: Vec<Row> = pairs
-                .map(|(template, waited)| row(unit, template, (weight, of.cost), waited))
+                .map(|(template, waited)| row(unit, template, weight, of.cost, waited))
                 .collect();
             if plan.seeds.are_enough(count, plan.by(), &all) {
                 rows.extend(all);
@@ -77,7 +77,7 @@ pub(super) fn run(plan: &Plan, of: &Strategies, unit: &Unit) -> Result<Vec<Row>,
     Ok(rows)
 }
 
-fn row(unit: &Unit, template: &str, (weight, cost): (&Value, Cost), rounds: &[Turn]) -> Row {
+fn row(unit: &Unit, template: &str, weight: &Value, cost: Cost, rounds: &[Turn]) -> Row {
     let weighs = weight.as_f64().unwrap_or(0.0);
     let each: Vec<Round> = rounds.iter().map(|seen| seen.1).collect();
     let by_seed = cost.per_round(&each, weighs).unwrap_or_default();

@@ -81,8 +81,7 @@ impl Ticks {
 
     /// Whether ticks are sought, or are known.
     pub(super) fn are_sought_or_known(&self) -> bool {
-        let are_known = |grid: &Grid| grid.period_ns().is_some();
-        self.sought < SOUGHT || are_known(&self.clock) || are_known(&self.steps)
+        self.sought < SOUGHT || self.grid().is_some()
     }
 
     /// The part of a nap by which it is shortened, as naps of one length do not tell ticks.
