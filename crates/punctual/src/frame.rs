@@ -146,11 +146,16 @@ impl FramePacer {
     /// # Ok::<(), punctual::Error>(())
     /// ```
     pub fn set_waiter(&mut self, waiter: Waiter) {
-        // One tick is that at the beginning.
-        if self.begins_now && self.counts().ticks <= 1 {
+        if self.is_to_begin() {
             self.anchor.instant = waiter.now();
         }
         self.waiter = waiter;
+    }
+
+    /// Whether the first slot is still to be a period from now, whenever that is.
+    fn is_to_begin(&self) -> bool {
+        // One tick is that at the beginning.
+        self.begins_now && self.counts().ticks <= 1
     }
 
     /// Begins a frame: at once, or as late as is safe.
@@ -253,7 +258,11 @@ impl FramePacer {
 
     /// Changes the rate, as [`Ticker::set_period`](crate::Ticker::set_period).
     pub fn set_period(&mut self, period: Period) {
-        let now = self.anchor.tick(self.waiter.now());
+        let now = if self.is_to_begin() {
+            self.anchor.tick
+        } else {
+            self.anchor.tick(self.waiter.now())
+        };
         self.frames.schedule.set_period(period.0, now);
     }
 

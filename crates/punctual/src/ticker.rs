@@ -190,10 +190,15 @@ impl Ticker {
     /// # Ok::<(), punctual::Error>(())
     /// ```
     pub fn set_waiter(&mut self, waiter: Waiter) {
-        if self.begins_now && self.counts().ticks == 0 {
+        if self.is_to_begin() {
             self.anchor.instant = waiter.now();
         }
         self.waiter = waiter;
+    }
+
+    /// Whether the first slot is still to be now, whenever that is.
+    fn is_to_begin(&self) -> bool {
+        self.begins_now && self.counts().ticks == 0
     }
 
     /// Waits for the next slot; returns at once if it has passed.
@@ -260,7 +265,11 @@ impl Ticker {
     /// # Accuracy
     /// Each change may move the phase by a nanosecond.
     pub fn set_period(&mut self, period: Period) {
-        let now = self.anchor.tick(self.waiter.now());
+        let now = if self.is_to_begin() {
+            self.anchor.tick
+        } else {
+            self.anchor.tick(self.waiter.now())
+        };
         self.schedule.set_period(period.0, now);
     }
 

@@ -290,6 +290,22 @@ fn slots_that_begin_now_begin_now_on_the_clock_of_the_waiter() {
     assert_eq!((frame.target() - start).as_nanos() % 10_000_000, 0);
 }
 
+/// However much time passes until then: a change of rate does not begin the slots.
+#[test]
+fn slots_of_another_rate_begin_now_too() {
+    let (clock, other) = (Manual::new(), elsewhere());
+    let (slow, fast) = (Period::const_hz::<100>(), Period::const_hz::<200>());
+    let mut ticker = interval(slow).waiter(on(&clock, "system"));
+    let mut frames = FramePacer::at_end(slow).waiter(on(&clock, "system"));
+    on(&clock, "system").sleep(7 * MS);
+    ticker.set_period(fast);
+    frames.set_period(fast);
+    ticker.set_waiter(on(&other, "system"));
+    frames.set_waiter(on(&other, "system"));
+    assert_eq!(ticker.next_at(), other.now());
+    assert_eq!(frames.begin().target(), other.now() + 5 * MS);
+}
+
 #[test]
 fn a_start_that_was_chosen_is_kept_by_every_waiter() {
     let (clock, period) = (elsewhere(), Period::const_hz::<100>());

@@ -132,7 +132,7 @@ fn the_readme_shows_what_was_measured() {
 fn the_study_of_sweeps_is_told_as_it_came_out() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
-    let summary = read("runs/2026-11-24-epyc-kvm-2cpu/sweep-adaptive.txt");
+    let summary = read("runs/2026-11-30-xeon-kvm-2cpu/sweep-adaptive.txt");
     let document = read("docs/sweeping.md");
     assert!(
         document.contains(&format!("```text\n{summary}```\n")),
