@@ -53,7 +53,7 @@ fn rule(model: &Model, settings: &EmulatedSettings) -> Vec<String> {
     };
     let text = match (request, situation.interval) {
         (Some(request), Some(interval)) if settings.hidden && situation.throttles() => format!(
-            "Windows: a sleep ends at the first clock interrupt after its length has passed. These are {} apart. Each process asks for \
+            "Windows: a sleep ends at the first clock interrupt after its length has passed. The interrupts are {} apart. Each process asks for \
              {request}, but it is hidden, so Windows ignores that.",
             interval.coarsest
         ),

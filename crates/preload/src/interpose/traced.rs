@@ -109,7 +109,6 @@ impl Wait {
 
     /// The call has returned: whether by its timer, and else whether by a signal.
     pub(super) fn finish(self, is_timer: bool, is_signal: bool) {
-        let time = process::now(libc::CLOCK_MONOTONIC);
         let ended = match (is_timer, is_signal || self.is_sleep) {
             (true, _) => Ended::ByTime,
             (false, true) => Ended::BySignal,
@@ -119,7 +118,8 @@ impl Wait {
             delay::of_this_thread(self.process, self.thread)?.checked_sub(before)
         });
         self.ring.write(Record {
-            time,
+            // Last, as the program has to wait for this too.
+            time: process::now(libc::CLOCK_MONOTONIC),
             process: self.process,
             thread: self.thread,
             what: What::End { ended, delay },

@@ -105,7 +105,7 @@ fn windows(situation: &Situation) -> String {
     let Some(interval) = situation.interval else {
         return format!("{WINDOWS} Their interval is not known.");
     };
-    let mut text = format!("{WINDOWS} These are {} apart", interval.current);
+    let mut text = format!("{WINDOWS} The interrupts are {} apart", interval.current);
     // A clock rounds what this process asks for down by less than that.
     let is_rounded = |own: Nanos| own.as_ns() * 20 <= interval.current.as_ns() * 21;
     let asked_by_others =

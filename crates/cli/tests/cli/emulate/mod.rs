@@ -372,6 +372,29 @@ fn a_kill_of_the_command_leaves_no_folder_and_the_program_continues() {
     assert_eq!(rest, "continued\n");
 }
 
+/// As in a container that has no such folder, or a small one.
+#[test]
+fn without_memory_for_it_the_page_is_beside_the_library() {
+    let folder = tempfile::tempdir().unwrap();
+    for mount in ["-o ro", "-o size=4k"] {
+        let script = format!(
+            "mount -t tmpfs {mount} none /dev/shm || {{ echo no mounts; exit; }}
+            exec \"$0\" emulate windows-11 -q -- /bin/sh -c '
+                [ -L \"$PUNCTUAL_EMULATE\" ] || stat --format=%F \"$PUNCTUAL_EMULATE\"; sleep 0.001; echo done'"
+        );
+        let own = ["--user", "--map-root-user", "--mount", "/bin/sh", "-c"];
+        let mut command = Command::new("unshare");
+        command
+            .args(own)
+            .args([&script, env!("CARGO_BIN_EXE_punctual")]);
+        let output = command.env("TMPDIR", folder.path()).output().unwrap();
+        if stderr(&output).contains("unshare: ") || stdout(&output).contains("no mounts") {
+            return eprintln!("mounts of its own are not permitted here: {output:?}");
+        }
+        assert_eq!(stdout(&output), "regular file\ndone\n", "{output:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_emulated_is_refused_in_a_line() {
     let folder = tempfile::tempdir().unwrap();

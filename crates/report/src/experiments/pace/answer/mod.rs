@@ -344,7 +344,7 @@ impl<'r> Loop<'r> {
                     ),
                 };
                 format!(
-                    "{begin} {is} ({}).{alike} The next kind, {}, costs {costs}.",
+                    "{begin} {is} ({}).{alike} The cheapest of another kind, {}, costs {costs}.",
                     in_brackets(best),
                     other.m.subject
                 )

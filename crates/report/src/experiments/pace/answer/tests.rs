@@ -46,7 +46,8 @@ fn what_is_told_apart_is_named_with_its_interval() {
     ]);
     assert!(sentence.contains(", a is cheapest ("), "{sentence}");
     assert!(
-        sentence.contains("The next kind, b, costs 2.50 times as much [2.50..2.50]."),
+        sentence
+            .contains("The cheapest of another kind, b, costs 2.50 times as much [2.50..2.50]."),
         "{sentence}"
     );
 }
@@ -191,7 +192,7 @@ fn kin_are_no_rivals() {
         ("spin", vec![400.0; 6]),
     ]);
     assert!(
-        sentence.contains("The next kind, spin, costs 4.00 times as much"),
+        sentence.contains("The cheapest of another kind, spin, costs 4.00 times as much"),
         "{sentence}"
     );
     // All the same, none of them is the best for certain that others may equal.
@@ -205,7 +206,7 @@ fn kin_are_no_rivals() {
     ]);
     assert!(
         close.contains(
-            "It does not differ significantly from adaptive-balanced. The next kind, spin,"
+            "It does not differ significantly from adaptive-balanced. The cheapest of another kind, spin,"
         ),
         "{close}"
     );
