@@ -1,5 +1,7 @@
 //! Whether naps end on the ticks of a clock, and when those come.
 
+use std::mem;
+
 /// Ticks closer together than this are of no use to a waiter.
 const PERIOD_MIN_NS: f64 = 300_000.0;
 /// No known clock ticks more slowly than 64 times a second.
@@ -35,6 +37,14 @@ const AGREE: u32 = 8;
 const JUST_NS: f64 = 10_000.0;
 /// Wakes are off their tick by up to so many times their mean distance from it.
 const SPREAD: f32 = 3.0;
+/// Waits follow each other in a rhythm if it is off by at most this part of a step.
+const IRREGULAR: f32 = 1.0 / 16.0;
+/// Waits that end later by more than this tell whether the next ones follow; and the step of their
+/// running mean.
+const FOLLOWED_NS: f32 = 1e3;
+const FOLLOWED_STEP: f32 = 1.0 / 4.0;
+/// For so many waits the cost of being late is followed.
+const AHEAD: u8 = 32;
 /// The step of running means.
 const STEP: f32 = 1.0 / 16.0;
 
@@ -62,10 +72,85 @@ pub(crate) struct Grid {
     last_place: f64,
     /// Naps in a row that did not end on a tick.
     off_it: u8,
-    /// The mean distance of wakes from ticks.
+    /// The mean distance of wakes from ticks, by naps that are evidence of ticks, and by all.
     off_ns: f32,
+    spread_ns: f32,
     /// The share of naps that end one tick too late.
     next: f32,
+    rhythm: Rhythm,
+}
+
+/// How waits follow each other. Where their deadlines are at a rate, one that ends late has the
+/// steps of the next one begin later.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Rhythm {
+    /// How late a nap of the last wait would have ended at the first step after the deadline, and
+    /// how late the wait before it had ended.
+    last_ns: (f32, f32),
+    /// The first of these, if the wait before ended on time; and the mean distance from it.
+    lag_ns: f32,
+    off_ns: f32,
+    /// The share of waits that followed the lateness of the wait before.
+    follows: f32,
+}
+
+impl Rhythm {
+    /// Unknown, with steps of this length.
+    fn unknown(step_ns: f64) -> Self {
+        Self {
+            last_ns: (0.0, 0.0),
+            lag_ns: 0.0,
+            off_ns: step_ns as f32 * IRREGULAR * 2.0,
+            follows: 1.0,
+        }
+    }
+
+    /// Learns how late a nap from the begin of a wait would end at the first step after its
+    /// deadline, where the wait before ended so late.
+    fn learn(&mut self, ends_ns: f32, late_ns: f32, step_ns: f32) {
+        let within = |ns: f32| ns - (ns / step_ns).round() * step_ns;
+        let off = within(ends_ns - late_ns - self.lag_ns);
+        self.lag_ns = (self.lag_ns + off * STEP).rem_euclid(step_ns);
+        self.off_ns += (off.abs() - self.off_ns) * STEP;
+        let (last_ends, last_late) = mem::replace(&mut self.last_ns, (ends_ns, late_ns));
+        let (moved, later) = (ends_ns - last_ends, late_ns - last_late);
+        if later.abs() > FOLLOWED_NS {
+            let follows = within(moved - later).abs() < within(moved).abs();
+            self.follows += (f32::from(u8::from(follows)) - self.follows) * FOLLOWED_STEP;
+        }
+    }
+
+    /// Whether the lateness of the wait before explains where naps end. It does not where
+    /// deadlines are a length after the begin, or where work takes times that vary.
+    fn is_known(&self, step_ns: f32) -> bool {
+        self.off_ns < IRREGULAR * step_ns && self.follows > 0.5
+    }
+
+    /// How much more the next waits cost after one that ends so late than after one that ends on
+    /// time: they end at the first step after their deadlines, until one ends on time.
+    fn carries(&self, late_ns: f32, late_weight: f32, step_ns: f32) -> f32 {
+        if !self.is_known(step_ns) {
+            return 0.0;
+        }
+        // The cost of so many waits, of which the last ends on time.
+        let costs = |mut late: f32| {
+            let mut before = 0.0;
+            (1..=AHEAD).map(move |waits| {
+                late += self.lag_ns;
+                if late >= step_ns {
+                    late -= step_ns;
+                }
+                let all = before + step_ns - late;
+                before += late_weight * late;
+                (f32::from(waits), all)
+            })
+        };
+        let mean = costs(0.0)
+            .map(|(waits, cost)| cost / waits)
+            .fold(f32::MAX, f32::min);
+        let more = costs(late_ns).map(|(waits, cost)| cost - waits * mean);
+        more.fold(f32::MAX, f32::min)
+    }
 }
 
 /// The period and the phase of the ticks.
@@ -101,7 +186,18 @@ impl Grid {
             last_place: 0.0,
             off_it: 0,
             off_ns: 0.0,
+            spread_ns: 0.0,
             next: 0.0,
+            rhythm: Rhythm::unknown(0.0),
+        }
+    }
+
+    /// Learns that a wait until `deadline` begins, and that the wait before it ended so late.
+    #[inline]
+    pub(crate) fn begin(&mut self, now: u64, deadline: u64, late_ns: f32) {
+        if self.kind == Kind::Steps && self.is_known() {
+            let ends = (self.first_tick(now as f64) - deadline as f64).rem_euclid(self.period);
+            (self.rhythm).learn(ends as f32, late_ns, self.period as f32);
         }
     }
 
@@ -155,8 +251,10 @@ impl Grid {
             self.off_it = 0;
             let is_next = n > ((due + JUST_NS - from) / self.period).ceil();
             self.next += (f32::from(u8::from(is_next)) - self.next) * STEP;
+            let off_ns = off.abs() as f32;
+            self.spread_ns += (off_ns - self.spread_ns) * STEP;
             if tells {
-                self.off_ns += (off.abs() as f32 - self.off_ns) * STEP;
+                self.off_ns += (off_ns - self.off_ns) * STEP;
             }
             self.follow(n, off);
         } else {
@@ -192,6 +290,10 @@ impl Grid {
         }
         if n >= 1.0 && self.period < PERIOD_MAX_NS {
             self.agree = self.agree.saturating_add(1);
+            if self.agree == AGREE {
+                self.spread_ns = self.off_ns;
+                self.rhythm = Rhythm::unknown(self.period);
+            }
         }
     }
 
@@ -210,7 +312,7 @@ impl Grid {
     /// after the last ends whole periods after it in any case.
     fn tells(&mut self, begin: f64, due: f64) -> bool {
         let place = due - self.origin(begin);
-        let moved = place - std::mem::replace(&mut self.last_place, place);
+        let moved = place - mem::replace(&mut self.last_place, place);
         if self.period == 0.0 {
             return true;
         }
@@ -247,7 +349,7 @@ impl Grid {
         let (now, deadline) = (now as f64, deadline as f64);
         let from = self.first_tick(now);
         let last = from + ((deadline - from) / self.period).floor() * self.period;
-        let spread = SPREAD * self.off_ns + 1.0;
+        let spread = SPREAD * self.spread_ns + 1.0;
         let cost = |tick: f64| {
             let left = (deadline - tick) as f32;
             // Wakes are spread evenly about ticks.
@@ -264,10 +366,17 @@ impl Grid {
         let aim = |ahead: i32| {
             let tick = last + f64::from(ahead) * self.period;
             let next = cost(tick + self.period);
+            let carries = match (self.kind, tick > deadline) {
+                (Kind::Steps, true) => {
+                    let late = (tick - deadline) as f32;
+                    self.rhythm.carries(late, late_weight, self.period as f32)
+                }
+                _ => 0.0,
+            };
             Aim {
                 // Half a period before the tick, so that small errors do not matter.
                 due: (tick - self.period / 2.0).min(deadline).max(now + 1_000.0) as u64,
-                cost_ns: cost(tick) + often * (next - cost(tick)),
+                cost_ns: cost(tick) + often * (next - cost(tick)) + carries,
             }
         };
         let soonest = match self.kind {
@@ -285,6 +394,58 @@ impl Grid {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const STEP_NS: f32 = 500e3;
+
+    fn lag(at_ns: f32) -> Rhythm {
+        Rhythm {
+            lag_ns: at_ns,
+            off_ns: 0.0,
+            ..Rhythm::unknown(STEP_NS.into())
+        }
+    }
+
+    /// The first whole microsecond at which it costs less to spin from the step before.
+    fn spun_from(rhythm: Rhythm, late_weight: f32) -> Option<u16> {
+        (0..500).find(|late| {
+            let late_ns = f32::from(*late) * 1e3;
+            let late_cost = late_weight * late_ns;
+            let carried = rhythm.carries(late_ns, late_weight, STEP_NS);
+            late_cost + carried > STEP_NS - late_ns
+        })
+    }
+
+    #[test]
+    fn lateness_that_grows_with_each_wait_ends_where_the_mean_cost_is_least() {
+        let grows = lag(2e3);
+        // The mean cost of cycles is least at sqrt(2 x 500 us x 2 us / weight).
+        for (late_weight, us) in [(1.0, 44), (10.0, 14), (100.0, 4)] {
+            let from = spun_from(grows, late_weight).unwrap();
+            assert!(from.abs_diff(us) <= 2, "{late_weight}: {from}");
+        }
+        // After half a step that comes again, a nap ends on time by itself.
+        let halves = lag(250e3);
+        assert!(halves.carries(249e3, 1.0, STEP_NS) < -100e3);
+    }
+
+    #[test]
+    fn lateness_counts_for_the_next_wait_where_that_ends_later_by_it() {
+        let mut rhythm = Rhythm::unknown(STEP_NS.into());
+        // How late naps end, where the waits before end late by 0 to 16 us.
+        let mut learn = |ends_us: fn(u16, u16) -> u16| {
+            for i in 0..200 {
+                let late_us = i % 5 * 4;
+                let ends_us = ends_us(i, late_us) % 500;
+                rhythm.learn(f32::from(ends_us) * 1e3, f32::from(late_us) * 1e3, STEP_NS);
+            }
+            spun_from(rhythm, 1.0)
+        };
+        // Work at random between waits; deadlines a length after each begin.
+        assert_eq!(learn(|i, _| i * 79), Some(251));
+        assert_eq!(learn(|_, _| 2), Some(251));
+        assert!(learn(|_, late| 2 + late).is_some_and(|us| (40..48).contains(&us)));
+        assert_eq!(learn(|_, _| 2), Some(251));
+    }
 
     /// Naps of many lengths that end on a grid, with an error of a few
     /// microseconds; a nap asked for `lag` ticks too long.

@@ -555,6 +555,9 @@ impl Adaptive {
         if self.ends != Ends::AtAnyTime && self.ticks.is_none() {
             self.ticks = Ticks::new(self.ends).map(Box::new);
         }
+        if let Some(ticks) = &mut self.ticks {
+            ticks.begin(now, now.saturating_add(left.as_ns()), self.late_ns);
+        }
         self.is_bound = false;
         self.too_short = 0;
         self.late_ns = 0.0;

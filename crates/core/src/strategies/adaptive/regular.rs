@@ -98,6 +98,12 @@ impl Ticks {
         (units > 0).then(|| self.unit.times(units))
     }
 
+    /// A wait begins, and the one before it ended so late.
+    #[inline]
+    pub(super) fn begin(&mut self, now: u64, deadline: u64, late_ns: f32) {
+        self.steps.begin(now, deadline, late_ns);
+    }
+
     pub(super) fn learn(&mut self, nap: Nap) {
         let was_known = self.grid().is_some();
         let begin = nap.woke.saturating_sub(nap.slept.as_ns());
