@@ -84,8 +84,8 @@ pub(crate) struct Grid {
 /// steps of the next one begin later.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Rhythm {
-    /// How late a nap of the last wait would have ended at the first step after the deadline, and
-    /// how late the wait before it had ended.
+    /// Of the last wait: how late a nap would end at the first step after the deadline. And how
+    /// late the wait before it ended.
     last_ns: (f32, f32),
     /// The first of these, if the wait before ended on time; and the mean distance from it.
     lag_ns: f32,
@@ -105,8 +105,8 @@ impl Rhythm {
         }
     }
 
-    /// Learns how late a nap from the begin of a wait would end at the first step after its
-    /// deadline, where the wait before ended so late.
+    /// Learns how late a nap from the begin of a wait would end, at the first step after its
+    /// deadline. The wait before ended `late_ns` late.
     fn learn(&mut self, ends_ns: f32, late_ns: f32, step_ns: f32) {
         let within = |ns: f32| ns - (ns / step_ns).round() * step_ns;
         let off = within(ends_ns - late_ns - self.lag_ns);
@@ -126,8 +126,8 @@ impl Rhythm {
         self.off_ns < IRREGULAR * step_ns && self.follows > 0.5
     }
 
-    /// How much more the next waits cost after one that ends so late than after one that ends on
-    /// time: they end at the first step after their deadlines, until one ends on time.
+    /// How much more the next waits cost after one that ends `late_ns` late than after one on time.
+    /// Each ends at the first step after its deadline, until one spins and ends on time.
     fn carries(&self, late_ns: f32, late_weight: f32, step_ns: f32) -> f32 {
         if !self.is_known(step_ns) {
             return 0.0;
