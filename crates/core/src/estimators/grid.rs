@@ -39,8 +39,8 @@ const JUST_NS: f64 = 10_000.0;
 const SPREAD: f32 = 3.0;
 /// Waits follow each other in a rhythm if it is off by at most this part of a step.
 const IRREGULAR: f32 = 1.0 / 16.0;
-/// Waits that end later by more than this tell whether the next ones follow; and the step of their
-/// running mean.
+/// Waits that end later or earlier by more than this tell whether the next ones follow; and the
+/// step of their running mean.
 const FOLLOWED_NS: f32 = 1e3;
 const FOLLOWED_STEP: f32 = 1.0 / 4.0;
 /// For so many waits the cost of being late is followed.
@@ -121,7 +121,7 @@ impl Rhythm {
     }
 
     /// Whether the lateness of the wait before explains where naps end. It does not where
-    /// deadlines are a length after the begin, or where work takes times that vary.
+    /// deadlines are a length after the begin, or where work varies by much of a step.
     fn is_known(&self, step_ns: f32) -> bool {
         self.off_ns < IRREGULAR * step_ns && self.follows > 0.5
     }
@@ -344,8 +344,14 @@ impl Grid {
     }
 
     /// The nap from `now` on that ends on the tick that costs least, where a nanosecond
-    /// before `deadline` costs 1 and one after it `late_weight`.
-    pub(crate) fn aim(&self, now: u64, deadline: u64, late_weight: f32) -> Option<Aim> {
+    /// before `deadline` costs 1 and one after it `late_weight`. A wait may spin for `spin_most_ns`.
+    pub(crate) fn aim(
+        &self,
+        now: u64,
+        deadline: u64,
+        late_weight: f32,
+        spin_most_ns: f64,
+    ) -> Option<Aim> {
         let (now, deadline) = (now as f64, deadline as f64);
         let from = self.first_tick(now);
         let last = from + ((deadline - from) / self.period).floor() * self.period;
@@ -366,8 +372,10 @@ impl Grid {
         let aim = |ahead: i32| {
             let tick = last + f64::from(ahead) * self.period;
             let next = cost(tick + self.period);
-            let carries = match (self.kind, tick > deadline) {
-                (Kind::Steps, true) => {
+            // The next waits can end on time only if they may spin for a step.
+            let may_carry = self.kind == Kind::Steps && self.period < spin_most_ns;
+            let carries = match (may_carry, tick > deadline) {
+                (true, true) => {
                     let late = (tick - deadline) as f32;
                     self.rhythm.carries(late, late_weight, self.period as f32)
                 }
@@ -489,7 +497,7 @@ mod tests {
             let period = 1_000_000.0;
             let now = naps(&mut grid, period, 2_000.0, lag, 200);
             let deadline = now + 10_300_000;
-            let aim = grid.aim(now, deadline, 10.0).unwrap();
+            let aim = grid.aim(now, deadline, 10.0, f64::MAX).unwrap();
             let ends = ((aim.due as f64 / period).ceil() + lag) * period;
             let left = deadline as f64 - ends;
             assert!((0.0..period).contains(&left), "{lag}: {left} {aim:?}");
@@ -516,9 +524,18 @@ mod tests {
         assert!((found / 499_800.0 - 1.0).abs() < 1e-3, "{found}");
         assert_eq!(clock.period_ns(), None);
         // 16.667 ms hold 33 steps of 0.4998 ms, and 0.173 ms more.
-        let aim = steps.aim(now, now + 16_667_000, 10.0).unwrap();
+        let aim = steps.aim(now, now + 16_667_000, 10.0, f64::MAX).unwrap();
         assert_eq!((aim.due - now).div_ceil(499_800), 33);
         assert!((aim.cost_ns - 169_000.0).abs() < 10_000.0, "{aim:?}");
+        // At the first step after the deadline it ends 20 us late. In a loop that costs more than a
+        // spin, where that may be.
+        steps.rhythm = lag(2e3);
+        let deadline = now + 33 * 499_800 - 16_000;
+        let steps_of = |spin_most_ns| {
+            let aim = steps.aim(now, deadline, 10.0, spin_most_ns).unwrap();
+            (aim.due - now).div_ceil(499_800)
+        };
+        assert_eq!([f64::MAX, 100e3].map(steps_of), [32, 33]);
     }
 
     #[test]

@@ -379,7 +379,8 @@ impl Adaptive {
         }
         let deadline = now.saturating_add(left.as_ns());
         if let Some(grid) = self.grid().filter(|grid| grid.reaches(now, deadline)) {
-            let aim = grid.aim(now, deadline, self.late_weight)?;
+            let spin_most_ns = self.spin_limit.as_ns() as f64;
+            let aim = grid.aim(now, deadline, self.late_weight, spin_most_ns)?;
             plan.length = Nanos::new(aim.due.saturating_sub(now));
             plan.cost_ns = aim.cost_ns + known.cpu_ns;
         } else {
