@@ -258,10 +258,9 @@ impl FramePacer {
 
     /// Changes the rate, as [`Ticker::set_period`](crate::Ticker::set_period).
     pub fn set_period(&mut self, period: Period) {
-        let now = if self.is_to_begin() {
-            self.anchor.tick
-        } else {
-            self.anchor.tick(self.waiter.now())
+        let now = match self.is_to_begin() {
+            true => self.anchor.tick,
+            false => self.anchor.tick(self.waiter.now()),
         };
         self.frames.schedule.set_period(period.0, now);
     }

@@ -260,15 +260,14 @@ impl Ticker {
     /// at once and without missed ticks.
     ///
     /// Of owed slots only the last one stays; the others are missed, as no debt is carried to
-    /// another rate.
+    /// another rate. No time counts before the first tick of [`interval`].
     ///
     /// # Accuracy
     /// Each change may move the phase by a nanosecond.
     pub fn set_period(&mut self, period: Period) {
-        let now = if self.is_to_begin() {
-            self.anchor.tick
-        } else {
-            self.anchor.tick(self.waiter.now())
+        let now = match self.is_to_begin() {
+            true => self.anchor.tick,
+            false => self.anchor.tick(self.waiter.now()),
         };
         self.schedule.set_period(period.0, now);
     }

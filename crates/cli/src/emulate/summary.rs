@@ -5,7 +5,7 @@ use punctual_core::setting::Throttling;
 use punctual_lab::doctor::Examined;
 use punctual_preload::runtime::{Instead, Line};
 use punctual_record::{Emulated, EmulatedSettings, EmulatedWaits};
-use punctual_report::doctor::rule_in_force;
+use punctual_report::doctor::{clock_interrupts, rule_in_force};
 use punctual_report::prose;
 use punctual_sim::Model;
 
@@ -53,9 +53,8 @@ fn rule(model: &Model, settings: &EmulatedSettings) -> Vec<String> {
     };
     let text = match (request, situation.interval) {
         (Some(request), Some(interval)) if settings.hidden && situation.throttles() => format!(
-            "Windows: a sleep ends at the first clock interrupt after its length has passed. The interrupts are {} apart. Each process asks for \
-             {request}, but it is hidden, so Windows ignores that.",
-            interval.coarsest
+            "{}. Each process asks for {request}, but it is hidden, so Windows ignores that.",
+            clock_interrupts(interval.coarsest)
         ),
         _ => {
             if situation.throttles() {

@@ -192,11 +192,12 @@ impl Grid {
         }
     }
 
-    /// Learns that a wait until `deadline` begins, and that the wait before it ended so late.
+    /// Learns that a wait begins with so much left until its deadline, and how late the one before
+    /// it ended. For [steps](Kind::Steps) only.
     #[inline]
-    pub(crate) fn begin(&mut self, now: u64, deadline: u64, late_ns: f32) {
-        if self.kind == Kind::Steps && self.is_known() {
-            let ends = (self.first_tick(now as f64) - deadline as f64).rem_euclid(self.period);
+    pub(crate) fn begin(&mut self, left_ns: u64, late_ns: f32) {
+        if self.is_known() {
+            let ends = (self.tick - left_ns as f64).rem_euclid(self.period);
             (self.rhythm).learn(ends as f32, late_ns, self.period as f32);
         }
     }
@@ -369,22 +370,19 @@ impl Grid {
         } else {
             0.0
         };
+        // The next waits can end on time only if they may spin for a step.
+        let may_carry = self.kind == Kind::Steps && self.period < spin_most_ns;
+        let carries = |late: f64| match may_carry && late > 0.0 {
+            true => (self.rhythm).carries(late as f32, late_weight, self.period as f32),
+            false => 0.0,
+        };
         let aim = |ahead: i32| {
             let tick = last + f64::from(ahead) * self.period;
             let next = cost(tick + self.period);
-            // The next waits can end on time only if they may spin for a step.
-            let may_carry = self.kind == Kind::Steps && self.period < spin_most_ns;
-            let carries = match (may_carry, tick > deadline) {
-                (true, true) => {
-                    let late = (tick - deadline) as f32;
-                    self.rhythm.carries(late, late_weight, self.period as f32)
-                }
-                _ => 0.0,
-            };
             Aim {
                 // Half a period before the tick, so that small errors do not matter.
                 due: (tick - self.period / 2.0).min(deadline).max(now + 1_000.0) as u64,
-                cost_ns: cost(tick) + often * (next - cost(tick)) + carries,
+                cost_ns: cost(tick) + often * (next - cost(tick)) + carries(tick - deadline),
             }
         };
         let soonest = match self.kind {

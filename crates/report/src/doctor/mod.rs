@@ -13,7 +13,7 @@ use punctual_record::{
     LatencyTier, Measurement, Run, Verdict,
 };
 
-pub use rule::{rule_in_force, timer_rule};
+pub use rule::{clock_interrupts, rule_in_force, timer_rule};
 
 use crate::prose;
 use crate::tables::Section;

@@ -98,6 +98,12 @@ fn linux(situation: &Situation) -> String {
     )
 }
 
+/// The rule of timers on Windows, where the clock interrupts have this interval. The last
+/// sentence is open, for what the interval is due to.
+pub fn clock_interrupts(interval: Nanos) -> String {
+    format!("{WINDOWS} The interrupts are {interval} apart")
+}
+
 const WINDOWS: &str =
     "Windows: a sleep ends at the first clock interrupt after its length has passed.";
 
@@ -105,7 +111,7 @@ fn windows(situation: &Situation) -> String {
     let Some(interval) = situation.interval else {
         return format!("{WINDOWS} Their interval is not known.");
     };
-    let mut text = format!("{WINDOWS} The interrupts are {} apart", interval.current);
+    let mut text = clock_interrupts(interval.current);
     // A clock rounds what this process asks for down by less than that.
     let is_rounded = |own: Nanos| own.as_ns() * 20 <= interval.current.as_ns() * 21;
     let asked_by_others =

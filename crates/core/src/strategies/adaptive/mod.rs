@@ -553,11 +553,12 @@ impl Adaptive {
             // Spinning has just become dearer.
             self.best = self.best_of(self.class_of(left), f32::MAX);
         }
-        if self.ends != Ends::AtAnyTime && self.ticks.is_none() {
-            self.ticks = Ticks::new(self.ends).map(Box::new);
-        }
-        if let Some(ticks) = &mut self.ticks {
-            ticks.begin(now, now.saturating_add(left.as_ns()), self.late_ns);
+        match &mut self.ticks {
+            Some(ticks) => ticks.begin(left, self.late_ns),
+            None if self.ends != Ends::AtAnyTime => {
+                self.ticks = Ticks::new(self.ends).map(Box::new);
+            }
+            None => {}
         }
         self.is_bound = false;
         self.too_short = 0;

@@ -98,10 +98,10 @@ impl Ticks {
         (units > 0).then(|| self.unit.times(units))
     }
 
-    /// A wait begins, and the one before it ended so late.
+    /// A wait begins with so much left, and the one before it ended so late.
     #[inline]
-    pub(super) fn begin(&mut self, now: u64, deadline: u64, late_ns: f32) {
-        self.steps.begin(now, deadline, late_ns);
+    pub(super) fn begin(&mut self, left: Nanos, late_ns: f32) {
+        self.steps.begin(left.as_ns(), late_ns);
     }
 
     pub(super) fn learn(&mut self, nap: Nap) {
