@@ -80,6 +80,10 @@ fn number(key: u64) -> usize {
     (key & ((1 << KIND) - 1)) as usize
 }
 
+fn time(key: Option<u128>) -> Time {
+    key.map_or(Time::NEVER, |key| Time::from_thirds((key >> 64) as u64))
+}
+
 /// Which of the lists of places has it: one is of threads.
 fn list(key: u64) -> usize {
     let kind = (key >> KIND) as usize;
@@ -152,8 +156,17 @@ impl Agenda {
     /// When the next is; [`Time::NEVER`] if there is none.
     #[inline]
     pub(super) fn next(&self) -> Time {
-        let first = self.first();
-        first.map_or(Time::NEVER, |key| Time::from_thirds((key >> 64) as u64))
+        time(self.first())
+    }
+
+    /// When the next is that is no burst of one of these threads, or an earlier time.
+    pub(super) fn next_besides(&self, is_left_out: impl Fn(ThreadId) -> bool) -> Time {
+        let is_left_out = |key: &u128| match Event::from_key(*key as u64) {
+            Event::Burst(thread) => is_left_out(thread),
+            _ => false,
+        };
+        let next = self.soon.iter().rev().find(|key| !is_left_out(key));
+        time(next.copied().or_else(|| self.later.first()))
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -383,16 +383,33 @@ impl<'p> World<'p> {
     /// until something else happens.
     fn offer(&mut self, id: ThreadId, now: Tick<SimClock>) -> Then {
         let each = self.costs.yielding + self.face.read;
-        let waiting = self.threads[id].waiting.as_ref();
-        let end = waiting.map(|waiting| waiting.wait.goal().deadline - Crowd::KEEPS);
-        let alone = end.map_or(Time::ZERO, |end| self.next().min(instant(end)) - self.now);
-        if alone > each.times(2) && !self.scheduler.is_crowded(self.threads[id].cpu) {
-            let until = self.now + alone;
-            self.threads[id].doing = Doing::Offering(self.face.show(until));
-            return self.on(id, Burst::Work(alone));
-        }
         self.threads[id].doing = Doing::Offering(now);
+        let until = match self.offers_in_vain_until(id) {
+            Some(_) => self.next_besides_offers(),
+            None => self.now,
+        };
+        if until - self.now > each.times(2) {
+            self.threads[id].doing = Doing::Offering(self.face.show(until));
+            return self.on(id, Burst::Work(until - self.now));
+        }
         self.on(id, Burst::Yield(self.costs.yielding, self.face.read))
+    }
+
+    /// When a thread stops offering its CPU, if that changes nothing before.
+    fn offers_in_vain_until(&self, id: ThreadId) -> Option<Time> {
+        let thread = &self.threads[id];
+        let waiting = (thread.waiting.as_ref()).filter(|_| matches!(thread.doing, Doing::Offering(_)))?;
+        let end = waiting.wait.goal().deadline - Crowd::KEEPS;
+        (!self.scheduler.is_crowded(thread.cpu)).then(|| instant(end))
+    }
+
+    /// When something happens next that is no offer in vain.
+    fn next_besides_offers(&self) -> Time {
+        let others = |thread| self.offers_in_vain_until(thread).is_some();
+        let running = self.computer.cpus.iter().filter_map(|cpu| cpu.running);
+        let ends = running.filter_map(|thread| self.offers_in_vain_until(thread));
+        let events = self.agenda.next_besides(others).min(self.next_interrupt.0);
+        ends.fold(events, Time::min)
     }
 
     /// A thread has its CPU back, which it offered at the reading `since`.
