@@ -349,25 +349,20 @@ impl<'e> This<'e> {
         Ok(())
     }
 
-    /// Computes for `length` of CPU time; of elapsed time where the OS does
-    /// not count CPU time.
+    /// Computes for `length` of CPU time. It counts the time between readings of the clock, and at
+    /// most [`AWAY`] of what passes between two.
     ///
-    /// It asks for the CPU time as seldom as possible. Linux brings its accounts of the thread up
-    /// to date for that (`task_sched_runtime`, kernel/sched/core.c). It then notices between two
-    /// ticks that a slice is used up, which it would not for a program that only computes.
+    /// It does not ask for its CPU time. Linux would bring its accounts of the thread up to date
+    /// for that (`task_sched_runtime`, kernel/sched/core.c), and would notice that a slice is used
+    /// up. For a program that only computes, it notices that at the next tick.
     fn work(&mut self, length: Nanos) {
-        let used = || thread::cpu_time().map_or_else(|| clock::now().as_ns(), |cpu| cpu.ns);
-        let end = used().saturating_add(length.as_ns());
-        while let Some(left @ 1..) = end.checked_sub(used()) {
-            // Less is used in the meantime, never more.
-            let not_before = clock::now() + Nanos::new(left);
-            while clock::now() < not_before {
-                if self.experiment.is_over() {
-                    return;
-                }
-                self.books.look();
-                std::hint::spin_loop();
-            }
+        let (mut left, mut last) = (length, clock::now());
+        while !left.is_zero() && !self.experiment.is_over() {
+            self.books.look();
+            std::hint::spin_loop();
+            let now = clock::now();
+            left = left - now.since(last).min(AWAY);
+            last = now;
         }
     }
 
@@ -378,6 +373,9 @@ impl<'e> This<'e> {
         }
     }
 }
+
+/// A thread that reads the clock without end, and finds it so much later, had no CPU in between.
+const AWAY: Nanos = Nanos::from_us(10);
 
 impl Waiting {
     fn of(subject: &Subject, sleeper: &mut Sleeper, peers: &BTreeMap<String, MakePeer>) -> Self {

@@ -41,6 +41,8 @@ pub struct Fair {
     pub forfeits: bool,
     /// Whether who is woken from another CPU waits for a tick.
     pub is_lazy: bool,
+    /// Whether a thread of the kernel ends the waits of ordinary threads (`PREEMPT_RT`).
+    pub has_timer_thread: bool,
     /// The limit of real-time threads.
     pub real_time: RealTimeLimit,
     /// The quota that all processes share.
@@ -136,6 +138,7 @@ pub(super) fn of_linux(parameters: &Parameters) -> Scheduling {
         delays: is("dequeue", "delayed"),
         forfeits: is("yields", "slice"),
         is_lazy: is("preempt", "lazy"),
+        has_timer_thread: is("preempt", "rt"),
         real_time: match parameters.choice("rt_limit") {
             "throttled" => RealTimeLimit::Throttled,
             "server" => RealTimeLimit::Server,

@@ -31,7 +31,7 @@ use agenda::{Agenda, Event};
 
 use crate::clock::{Face, SimClock};
 use crate::computer::Computer;
-use crate::model::Model;
+use crate::model::{Model, Scheduling};
 use crate::scheduler::{GroupId, Scheduler};
 use crate::thread::{Burst, Place, Thread};
 use crate::trace::{Explanation, Happened, Trace};
@@ -122,16 +122,24 @@ struct Costs {
     /// The least that a wake takes, and how much more it may.
     wake: Time,
     spread: Time,
+    /// The part of a wake that the thread for timers of the kernel takes.
+    timer_thread: Time,
 }
 
 impl Costs {
     fn of(model: &Model) -> Self {
         let costs = model.costs();
         let (wake, jitter) = (Time::from(costs.wake), Time::from(costs.jitter));
+        let (wake, nap) = (wake - jitter, Time::from(costs.nap));
+        let timer_thread = match &model.scheduling {
+            Scheduling::Fair(fair) if fair.has_timer_thread => wake - nap,
+            _ => Time::ZERO,
+        };
         Self {
             yielding: costs.yielding.into(),
-            nap: costs.nap.into(),
-            wake: wake - jitter,
+            nap,
+            timer_thread,
+            wake,
             spread: jitter.times(2),
         }
     }
@@ -293,6 +301,9 @@ impl<'p> World<'p> {
             self.computer.interrupted(cpu, self.now, &*self.rule);
             self.rule
                 .interrupt(cpu, self.now, &mut self.random, expired);
+            let mut ended = expired.iter();
+            let is_by_thread = ended.any(|ended| self.is_ended_by_thread(ended.thread));
+            let mut until = self.now;
             for Expired {
                 thread,
                 reason,
@@ -305,7 +316,14 @@ impl<'p> World<'p> {
                     cpu,
                     why: Explanation { why, at, origin },
                 });
-                self.wake(thread, reason, Some(cpu));
+                let arrives = match self.is_ended_by_thread(thread) {
+                    true => self.wake(thread, reason, cpu, Time::ZERO),
+                    false => self.wake(thread, reason, cpu, self.costs.timer_thread),
+                };
+                until = until.max(arrives);
+            }
+            if is_by_thread {
+                self.run_timer_thread(cpu, until);
             }
             self.look_at_timers();
         }

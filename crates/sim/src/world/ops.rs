@@ -398,7 +398,8 @@ impl<'p> World<'p> {
     /// When a thread stops offering its CPU, if that changes nothing before.
     fn offers_in_vain_until(&self, id: ThreadId) -> Option<Time> {
         let thread = &self.threads[id];
-        let waiting = (thread.waiting.as_ref()).filter(|_| matches!(thread.doing, Doing::Offering(_)))?;
+        let waiting =
+            (thread.waiting.as_ref()).filter(|_| matches!(thread.doing, Doing::Offering(_)))?;
         let end = waiting.wait.goal().deadline - Crowd::KEEPS;
         (!self.scheduler.is_crowded(thread.cpu)).then(|| instant(end))
     }

@@ -1,6 +1,7 @@
 //! From asleep to running, and back.
 
 use punctual_core::Reason;
+use punctual_program::setting::Priority;
 use punctual_rules::{ProcessId, ThreadId, Time};
 
 use super::World;
@@ -10,15 +11,44 @@ use crate::scheduler::{Candidate, Scheduler, Woken};
 use crate::thread::{Burst, Doing, Place, Thread};
 use crate::trace::Happened;
 
+/// The kernel's thread for timers, among those that a CPU ran last.
+const KTIMERS: ThreadId = ThreadId::MAX;
+
 impl World<'_> {
-    /// Something ended what a thread was blocked in; a CPU carries that out, if one does.
-    pub(super) fn wake(&mut self, id: ThreadId, reason: Reason, by: Option<usize>) {
-        let latency = self.costs.wake + self.random.below(self.costs.spread);
+    /// On `PREEMPT_RT` a thread of the kernel ends the waits of ordinary threads (`ktimers`). It
+    /// takes the CPU from any of them; they compete for it when it is done. Real-time threads that
+    /// compute keep it, and what waits for it is as if they did not.
+    pub(super) fn run_timer_thread(&mut self, cpu: usize, until: Time) {
+        let running = self.computer.cpus[cpu].running;
+        if running.is_some_and(|id| self.candidate(id).priority == Priority::RealTime) {
+            return;
+        }
+        self.drive_away(cpu);
+        self.computer.rises(cpu, self.now, &*self.rule);
+        self.computer.awaits(cpu, self.now);
+        self.computer.turn_of(cpu, KTIMERS);
+        self.agenda.set(until, Event::TurnEnd(cpu));
+    }
+
+    /// Whether the end of a wait of a thread is the work of the kernel's thread for timers.
+    pub(super) fn is_ended_by_thread(&self, id: ThreadId) -> bool {
+        self.costs.timer_thread > Time::ZERO && self.candidate(id).priority != Priority::RealTime
+    }
+
+    /// Whether the kernel's thread for timers runs on a CPU.
+    fn has_timer_thread(&self, cpu: usize) -> bool {
+        self.computer.cpus[cpu].running.is_none() && self.agenda.has_turn_end(cpu)
+    }
+
+    /// Something ended what a thread was blocked in; the CPU `by` carries that out. Returns when
+    /// the thread arrives at its CPU, `sooner` than by way of the thread for timers.
+    pub(super) fn wake(&mut self, id: ThreadId, reason: Reason, by: usize, sooner: Time) -> Time {
+        let latency = self.costs.wake + self.random.below(self.costs.spread) - sooner;
         self.stop_listening(id);
         let thread = &mut self.threads[id];
         let nap = thread.nap;
         thread.reason = reason;
-        thread.woken_by = by;
+        thread.woken_by = Some(by);
         // One that asks says itself that it reads the clock.
         let read = match thread.doing {
             Doing::Asking(_) => Time::ZERO,
@@ -26,12 +56,12 @@ impl World<'_> {
         };
         thread.burst = Burst::Work(nap + read);
         // The call itself is the end of the latency.
-        self.set_out(id, latency - nap);
+        self.set_out(id, latency - nap)
     }
 
     /// Sends a thread to a CPU, where it arrives after `latency` and what that
     /// takes to leave its idle state.
-    pub(super) fn set_out(&mut self, id: ThreadId, latency: Time) {
+    pub(super) fn set_out(&mut self, id: ThreadId, latency: Time) -> Time {
         let cpu = self.find_cpu(id);
         let ends_rest = self.computer.is_at_rest(cpu, self.now);
         let exit = self.computer.rises(cpu, self.now, &*self.rule);
@@ -42,6 +72,7 @@ impl World<'_> {
         thread.place = Place::Waking;
         let at = self.now + exit + latency;
         self.agenda.set(at, Event::Ready(id));
+        at
     }
 
     pub(super) fn candidate(&self, id: ThreadId) -> Candidate {
@@ -101,7 +132,9 @@ impl World<'_> {
     pub(super) fn ready(&mut self, id: ThreadId) {
         let mut candidate = self.candidate(id);
         let is_free = |cpu: usize| self.computer.cpus[cpu].running.is_none();
-        if let Some(cpu) = self.choose(&candidate, is_free) {
+        let free = self.choose(&candidate, is_free);
+        let is_real_time = candidate.priority == Priority::RealTime;
+        if let Some(cpu) = free.filter(|cpu| is_real_time || !self.has_timer_thread(*cpu)) {
             candidate.cpu = cpu;
             if !self.scheduler.admits(candidate, self.now) {
                 self.threads[id].cpu = cpu;
@@ -383,6 +416,9 @@ impl World<'_> {
     }
 
     pub(super) fn end_turn(&mut self, cpu: usize) {
+        if self.computer.cpus[cpu].running.is_none() {
+            return self.fill(cpu);
+        }
         self.account(cpu);
         while let Some((id, to)) = self.scheduler.balance(cpu) {
             self.threads[id].cpu = to;

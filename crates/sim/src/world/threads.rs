@@ -277,7 +277,7 @@ impl World<'_> {
                 self.note(|_| Happened::Signalled { thread: id });
                 self.rule.disarm(id);
                 self.look_at_timers();
-                self.wake(id, Reason::Event, Some(by));
+                self.wake(id, Reason::Event, by, self.costs.timer_thread);
             }
             place => {
                 // It spins, and sees the event at its next reading.

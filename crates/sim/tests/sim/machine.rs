@@ -111,6 +111,38 @@ fn hrtick_ends_turns_by_an_interrupt_of_its_own() {
     assert!((290..=340).contains(&with), "{with}");
 }
 
+/// It takes the CPU from whoever computes, and ends waits of ordinary threads only. As by kernels
+/// 6.1 and 6.12 in comparisons/real-kernels.
+#[test]
+fn on_preempt_rt_a_thread_of_the_kernel_ends_waits() {
+    let beside_hog = |preempt: &str, priority| {
+        let hog = Program::from(vec![Op::Work(Nanos::from_secs(10))]);
+        let ops = vec![
+            Op::Set(Setting::Priority(priority)),
+            Op::spawn(SpawnKind::Process, "hog", hog),
+            Op::repeat(100, [Op::nap(Method::Sleep, Nanos::from_ms(1))]),
+            Op::Exit,
+        ];
+        let model =
+            format!("linux-6.12,cpus=1,slack=1ns,wake=10us,nap=1us,jitter=0ns,preempt={preempt}");
+        let observed = run(&model, &Program::from(ops));
+        let mut late = late_ns(&observed.threads[0].sections[0].samples);
+        late.sort_unstable();
+        (late[50], observed.computer[0].switches.unwrap())
+    };
+    let (late, switches) = beside_hog("full", Priority::Normal);
+    let late_full = 1 + 10_000 + READ_NS as i64;
+    assert_eq!(late, late_full);
+    assert!((200..=203).contains(&switches), "{switches}");
+    let (late, switches) = beside_hog("rt", Priority::Normal);
+    assert_eq!(late, late_full);
+    assert!((300..=304).contains(&switches), "{switches}");
+    let (late, switches) = beside_hog("rt", Priority::RealTime);
+    // Nor has it slack.
+    assert_eq!(late, late_full - 9_000 - 1);
+    assert!((200..=203).contains(&switches), "{switches}");
+}
+
 #[test]
 fn cpu_is_billed_for_naps_and_readings() {
     let program = waiting(

@@ -51,7 +51,7 @@ use punctual_rules::{ThreadId, Time};
 /// of the queue run, and is gone when none does. Lazy preemption delays a wake-up only where
 /// another CPU carries it out. At the end of the interrupt that woke it, a CPU goes back to user
 /// mode, and looks (commits 7c70cb94d29c and 26baa1f1c4bd). The work of threads in the kernel is
-/// not modelled, so the other modes of preemption are alike.
+/// not modelled, so none, voluntary and full preemption are alike.
 ///
 /// Under CFS there are no deadlines: the thread that has run least is next. A waking thread is
 /// placed at most half a scheduling latency before the others. It takes the CPU of one that is a

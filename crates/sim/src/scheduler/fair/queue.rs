@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::entity::{Entity, FAR, NICE_0, virtual_time, weighted};
-use super::{CFS_LATENCY, Fair};
+use super::{CFS_LATENCY, Fair, Policy};
 use crate::model::Parity;
 use punctual_rules::{ThreadId, Time};
 
@@ -190,7 +190,10 @@ impl Fair {
             let runtime = match entity.has_run {
                 // `GENTLE_FAIR_SLEEPERS`; where it was is taken along to another CPU.
                 true => {
-                    let latency = self.rules.slice.times(CFS_LATENCY);
+                    let latency = match entity.policy {
+                        Policy::Idle => self.rules.slice,
+                        _ => self.rules.slice.times(CFS_LATENCY),
+                    };
                     let credit = (latency.as_thirds() / 2) as i64;
                     let (on, then, _) = entity.left;
                     mean - (entity.lag + (self.mean(on) - then).max(0)).min(credit)

@@ -19,6 +19,7 @@ const SIMPLE: Rules = Rules {
     delays: false,
     forfeits: false,
     is_lazy: false,
+    has_timer_thread: false,
     real_time: RealTimeLimit::None,
     quota: None,
     has_autogroup: false,
