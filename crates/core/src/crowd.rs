@@ -12,9 +12,8 @@
 //! milliseconds late. Where that happens to more than a few spins, spins keep their CPU for a
 //! while: the more often, the longer. Where several threads wait, spins are also short then.
 //! The scheduler owes the busy threads the time that was spun, and takes it back from the waits
-//! that follow. Spins are short as well where more threads spin than the CPUs can serve. If most
-//! naps still end late there, they keep their slack: an interrupt for each takes CPU time that is
-//! lacking.
+//! that follow. Where more threads spin than the CPUs can serve, naps keep their slack: an interrupt
+//! for each takes CPU time that is lacking. If that is not enough, spins are short there as well.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -33,20 +32,14 @@ const SOON_MAX: Nanos = Nanos::from_us(2_500);
 const DISTURBED: Nanos = Nanos::from_us(50);
 /// How long that is remembered: a dozen waits at 60 Hz.
 const MEMORY_NS: u64 = 250_000_000;
-/// Where a spin that begins meets so many others in the mean, in parts of `ONE`, naps keep their
-/// slack.
-const MANY: u32 = ONE * 2 / 5;
-/// The same during `LEARNING`, when spins are longer than they will be.
-const MANY_AT_ONCE: u32 = ONE * 3;
-const ONE: u32 = 1 << 12;
-/// Where it meets more than so many, several threads wait.
+/// Where a spin that begins meets more others than that in the mean, in parts of `ONE`, several
+/// threads wait.
 const SEVERAL: u32 = ONE / 8;
+const ONE: u32 = 1 << 12;
 /// The mean is over so many spins.
 const MEAN: u32 = 64;
-/// How long waits learn after their naps have lost the slack, and after the first wait.
-const LEARNING_NS: u64 = 128_000_000;
-/// How long naps keep the slack: then the spins count again without it. Each time twice as long,
-/// because each change makes waits learn anew.
+/// How long naps keep the slack where the CPUs were overloaded. Each time twice as long, because
+/// each change makes waits learn anew.
 const SLACK_FIRST_NS: u64 = 2_000_000_000;
 const SLACK_MAX_NS: u64 = 64_000_000_000;
 /// A spin that ended soon adds one to the credit. One that met a busy thread costs this much. It
@@ -67,7 +60,7 @@ const PAUSE_FADES: u64 = 64;
 const SHORT: Nanos = Nanos::from_us(5);
 const SHORT_MAX_NS: u64 = 4_000_000_000;
 /// The CPUs are overloaded where no spin was alone for this long, and so many others spin for each
-/// CPU. Spins are then short for a while.
+/// CPU. Naps then keep their slack. If they did already, spins are short for a while.
 const OVERLOADED_NS: u64 = 32_000_000;
 const OVERLOADED_BY: u32 = 2;
 const OVERLOAD_LASTS_NS: u64 = 1_000_000_000;
@@ -89,7 +82,6 @@ pub struct Crowd {
     met_at: AtomicU64,
     slack_until: AtomicU64,
     slack_ns: AtomicU64,
-    learns_from: AtomicU64,
     disturbed_at: AtomicU64,
     paused_until: AtomicU64,
     short_until: AtomicU64,
@@ -114,9 +106,8 @@ impl Crowd {
     /// Spins keep the CPU from this long before their end, so that it ends on time.
     pub const KEEPS: Nanos = Nanos::from_us(3);
 
-    /// Among other waiting threads naps keep up to this much timer slack, so that one interrupt
-    /// wakes several. With the 50 us that Linux gives a thread, 64 threads that wait for 1 ms each
-    /// cost half as much as without.
+    /// Where the CPUs are overloaded naps keep up to this much timer slack, so that one interrupt
+    /// wakes several. Linux gives a thread 50 us.
     pub const SLACK_MOST: Nanos = Nanos::from_us(200);
 
     /// A process in which no thread has waited yet.
@@ -129,7 +120,6 @@ impl Crowd {
             met_at: AtomicU64::new(0),
             slack_until: AtomicU64::new(0),
             slack_ns: AtomicU64::new(SLACK_FIRST_NS),
-            learns_from: AtomicU64::new(0),
             disturbed_at: AtomicU64::new(0),
             paused_until: AtomicU64::new(0),
             short_until: AtomicU64::new(0),
@@ -161,7 +151,7 @@ impl Crowd {
         }
         let mean = self.others.load(Relaxed);
         if others > 0 || mean > 0 {
-            self.meet(others, mean, now);
+            self.meet(others, mean);
         }
         if others > 0 {
             self.met_at.store(now, Relaxed);
@@ -169,7 +159,6 @@ impl Crowd {
         } else if self.disturbed_at.load(Relaxed) == 0 {
             // The first wait of the process: it may be one of many processes that wait.
             self.disturbed_at.store(now, Relaxed);
-            self.learns_from.store(now, Relaxed);
         }
         let is_recent = |at| is_recent(at, now, MEMORY_NS);
         (others > 0 || is_recent(&self.met_at) || is_recent(&self.disturbed_at))
@@ -234,7 +223,7 @@ impl Crowd {
     }
 
     /// Whether naps keep the timer slack of the thread, so that one interrupt wakes several. They do
-    /// where many threads wait at the same time. Where spins are short the slack would make waits
+    /// where the CPUs are overloaded. Where spins are short the slack would make waits
     /// late: there they do only while most naps end late without it.
     #[inline]
     pub fn is_crowded(&self, now: u64) -> bool {
@@ -265,34 +254,29 @@ impl Crowd {
             let cpus = self.cpus.load(Relaxed);
             if cpus > 0 && others / OVERLOADED_BY >= cpus {
                 self.together_since.store(now, Relaxed);
-                let until = now.saturating_add(OVERLOAD_LASTS_NS);
-                self.short_until.fetch_max(until, Relaxed);
+                self.relieve(now);
             }
         }
     }
 
-    /// A spin begins among `others`, which were so many in the mean before.
-    fn meet(&self, others: u32, mean: u32, now: u64) {
-        let slack_until = self.slack_until.load(Relaxed);
-        if now < slack_until {
-            return;
-        }
-        let mean = mean - mean.div_ceil(MEAN) + others.min(MEAN) * (ONE / MEAN);
-        let learns_from = self.learns_from.load(Relaxed).max(slack_until);
-        let many = match now.saturating_sub(learns_from) < LEARNING_NS {
-            true => MANY_AT_ONCE,
-            false => MANY,
-        };
-        if mean < many {
-            self.others.store(mean, Relaxed);
+    /// The CPUs are overloaded.
+    fn relieve(&self, now: u64) {
+        if now < self.slack_until.load(Relaxed) {
+            let until = now.saturating_add(OVERLOAD_LASTS_NS);
+            self.short_until.fetch_max(until, Relaxed);
             return;
         }
         let slack_ns = self.slack_ns.load(Relaxed);
-        self.others.store(0, Relaxed);
         self.slack_until
             .store(now.saturating_add(slack_ns), Relaxed);
         self.slack_ns
             .store((slack_ns * 2).min(SLACK_MAX_NS), Relaxed);
+    }
+
+    /// A spin begins among `others`, which were so many in the mean before.
+    fn meet(&self, others: u32, mean: u32) {
+        let mean = mean - mean.div_ceil(MEAN) + others.min(MEAN) * (ONE / MEAN);
+        self.others.store(mean, Relaxed);
     }
 
     /// Whether several threads wait, as seen by a spin that just met a busy thread. Where that was
@@ -415,37 +399,60 @@ mod tests {
         }
     }
 
-    /// Some spins `now`, each of which meets as many others. Returns whether naps keep their
-    /// slack then.
-    fn meet(crowd: &Crowd, now: u64, spins: usize, others: u32) -> bool {
-        (0..others).for_each(|_| _ = crowd.begin(now));
-        for _ in 0..spins {
-            crowd.begin(now);
-            crowd.end(now, Spun::Shared);
+    /// A spin `now` that meets as many others.
+    fn meet(crowd: &Crowd, now: u64, others: u32) {
+        (0..=others).for_each(|_| _ = crowd.begin(now));
+        (0..=others).for_each(|_| crowd.end(now, Spun::Shared));
+    }
+
+    /// Two CPUs on which `others` spin all the time from `from` on, and another for 40 ms.
+    fn overload(crowd: &Crowd, from: u64, others: u32) -> u64 {
+        crowd.set_cpus(2);
+        (0..others).for_each(|_| _ = crowd.begin(from));
+        for at in 1..40 {
+            crowd.begin(from + at * MS);
+            crowd.end(from + at * MS, Spun::Shared);
         }
-        (0..others).for_each(|_| crowd.end(now, Spun::Shared));
-        crowd.is_crowded(now)
+        (0..others).for_each(|_| crowd.end(from + 40 * MS, Spun::Shared));
+        from + 40 * MS
     }
 
     #[test]
-    fn naps_keep_their_slack_where_spins_meet_many_others() {
-        let crowd = quiet();
-        for at in 0..100 {
-            assert!(!meet(&crowd, LATER + at, 1, 1) && !meet(&crowd, LATER + at, 3, 0));
+    fn naps_keep_their_slack_where_some_thread_always_spins() {
+        for others in [4, 30] {
+            let crowd = quiet();
+            let now = overload(&crowd, LATER, others);
+            assert!(crowd.is_crowded(now) && crowd.is_crowded(now + 1_990 * MS));
+            assert_eq!(crowd.spin_most(now), Nanos::MAX);
+            // Then it begins anew, and lasts twice as long.
+            assert!(!crowd.is_crowded(now + 2_000 * MS));
+            let now = overload(&crowd, now + 2_000 * MS, others);
+            assert!(crowd.is_crowded(now + 3_990 * MS));
         }
-        assert!(meet(&crowd, LATER, 100, 1));
-        assert!(crowd.is_crowded(LATER + 1_999 * MS) && !crowd.is_crowded(LATER + 2_001 * MS));
+        // A thread that was killed while it spun is counted for ever, and does not matter.
+        for others in [1, 3] {
+            let crowd = quiet();
+            overload(&crowd, LATER, others);
+            assert!(!crowd.was_crowded());
+        }
+        // Threads that wait for the same instants are alone in between.
+        let crowd = quiet();
+        for instant in 0..100 {
+            meet(&crowd, LATER + instant * MS, 30);
+        }
+        assert!(!crowd.was_crowded());
     }
 
     #[test]
-    fn waits_learn_without_slack_before_spins_count() {
+    fn spins_are_short_where_the_slack_does_not_end_an_overload() {
         let crowd = quiet();
-        assert!(!meet(&crowd, 100 * MS, 100, 2) && meet(&crowd, 101 * MS, 300, 4));
-        // Two seconds later it begins anew, and then lasts twice as long.
-        let ended = 2_102 * MS;
-        assert!(!meet(&crowd, ended, 100, 2));
-        assert!(meet(&crowd, ended + 200 * MS, 100, 1));
-        assert!(crowd.is_crowded(ended + 4_000 * MS));
+        let now = overload(&crowd, LATER, 4);
+        assert_eq!(crowd.spin_most(now), Nanos::MAX);
+        let now = overload(&crowd, now, 4);
+        assert_eq!(crowd.spin_most(now), SHORT);
+        assert_eq!(crowd.spin_most(now + 1_001 * MS), Nanos::MAX);
+        // Without slack the short spins are less late.
+        assert!(!crowd.is_crowded(now) && crowd.is_crowded(now + 1_001 * MS));
     }
 
     #[test]
@@ -473,7 +480,7 @@ mod tests {
         let crowd = quiet();
         for wait in 0..20 {
             assert_eq!(crowd.spin_most(LATER + wait), Nanos::MAX);
-            meet(&crowd, LATER + wait, 1, 1);
+            meet(&crowd, LATER + wait, 1);
         }
         (0..20).for_each(|wait| lose(&crowd, LATER + MS + wait, 1));
         assert_eq!(crowd.spin_most(LATER + 2 * MS), SHORT);
@@ -491,43 +498,10 @@ mod tests {
     }
 
     #[test]
-    fn spins_are_short_where_some_thread_always_spins() {
-        let overload = |alone_at: Option<u64>, others: u32| {
-            let crowd = quiet();
-            crowd.set_cpus(2);
-            (0..others).for_each(|_| _ = crowd.begin(LATER));
-            for at in 1..40 {
-                if alone_at == Some(at) {
-                    (0..others).for_each(|_| crowd.end(LATER + at * MS, Spun::Shared));
-                    (0..others).for_each(|_| _ = crowd.begin(LATER + at * MS));
-                }
-                crowd.begin(LATER + at * MS);
-                crowd.end(LATER + at * MS, Spun::Shared);
-            }
-            crowd.spin_most(LATER + 40 * MS) == SHORT
-        };
-        assert!(overload(None, 4) && overload(None, 30));
-        // A thread that was killed while it spun is counted for ever, and does not matter.
-        assert!(!overload(None, 1) && !overload(None, 3));
-        // Threads that wait for the same instants are alone in between.
-        assert!(!overload(Some(20), 30));
-    }
-
-    #[test]
-    fn naps_have_no_slack_while_spins_are_short() {
-        let crowd = quiet();
-        assert!(meet(&crowd, LATER, 100, 1));
-        (0..20).for_each(|wait| lose(&crowd, LATER + wait, 1));
-        assert!(!crowd.is_crowded(LATER + 2 * MS) && crowd.is_crowded(LATER + 500 * MS));
-    }
-
-    #[test]
     fn naps_keep_their_slack_where_short_spins_do_not_end_an_overload() {
         let crowd = quiet();
-        crowd.set_cpus(2);
-        (0..4).for_each(|_| _ = crowd.begin(LATER));
-        crowd.begin(LATER + 40 * MS);
-        let now = LATER + 41 * MS;
+        let now = overload(&crowd, LATER, 4);
+        let now = overload(&crowd, now, 4);
         assert_eq!(crowd.spin_most(now), SHORT);
         let wake = |n: u32, late_us| {
             let late = Nanos::from_us(late_us);
@@ -539,10 +513,9 @@ mod tests {
             wake(1, 80);
             crowd.end(now, Spun::Shared);
         });
-        assert!(!crowd.was_crowded() && !crowd.is_crowded(now));
+        assert!(!crowd.is_crowded(now));
         wake(OVERSLEPT_MANY + 1, 80);
-        assert!(crowd.was_crowded() && crowd.is_crowded(now));
-        assert!(!crowd.is_crowded(now + 1_001 * MS));
+        assert!(crowd.is_crowded(now));
         // Busy threads have the last word.
         (0..40).for_each(|_| crowd.lose(now));
         assert!(!crowd.is_crowded(now + MS));

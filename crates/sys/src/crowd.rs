@@ -106,7 +106,7 @@ fn cpus() -> u32 {
     cpus.map_or(u32::MAX, |cpus| cpus.get() as u32)
 }
 
-/// Whether many threads of this process waited at the same time lately, so that naps keep their timer slack
+/// Whether more threads of this process spun lately than the CPUs can serve, so that naps keep their timer slack
 /// ([`Crowd::is_crowded`]).
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[inline]

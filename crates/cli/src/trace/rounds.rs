@@ -64,6 +64,8 @@ pub(super) fn run(args: &TraceArgs, attempt: &Attempt) -> Result<ExitCode, Failu
     let mut facts = facts(&last.engine);
     last.by.clone_into(&mut facts.source);
     facts.unseen.clone_from(&last.unseen);
+    let all = plain.iter().chain(&changed);
+    facts.lost_events = all.map(|round| round.engine.lost()).sum();
     let mut run: Run = run_of(&last.engine, facts);
     run.started_at = Some(started_at);
     run.machine = machine;

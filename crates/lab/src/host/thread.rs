@@ -353,8 +353,8 @@ impl<'e> This<'e> {
     /// most [`AWAY`] of what passes between two.
     ///
     /// It does not ask for its CPU time. Linux would bring its accounts of the thread up to date
-    /// for that (`task_sched_runtime`, kernel/sched/core.c), and would notice that a slice is used
-    /// up. For a program that only computes, it notices that at the next tick.
+    /// for that (`task_sched_runtime`, kernel/sched/core.c). It would then notice at once that a
+    /// slice is used up. For a program that only computes it notices that at the next tick.
     fn work(&mut self, length: Nanos) {
         let (mut left, mut last) = (length, clock::now());
         while !left.is_zero() && !self.experiment.is_over() {

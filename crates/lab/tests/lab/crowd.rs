@@ -29,9 +29,10 @@ const CROWDS: [(SpawnKind, usize, Nanos, usize, [f64; 3]); 13] = [
     (THREADS, 3, Nanos::from_us(1_000), 0, [MOST; 3]),
     (THREADS, 8, Nanos::from_us(1_000), 0, [MOST, MOST, 1.06]),
     (THREADS, 24, Nanos::from_us(1_000), 0, [MOST; 3]),
-    (THREADS, 64, Nanos::from_us(1_000), 0, [MOST, 1.06, 1.06]),
+    // `quantile`, which shares its CPU in the same way, spins a little less there.
+    (THREADS, 64, Nanos::from_us(1_000), 0, [MOST, 1.08, 1.22]),
     // The naps alone keep two CPUs busy, and the queues are longer than any margin.
-    (THREADS, 64, Nanos::from_us(200), 0, [MOST, 1.17, MOST]),
+    (THREADS, 64, Nanos::from_us(200), 0, [MOST, MOST, 1.10]),
     (THREADS, 64, Nanos::from_us(5_000), 0, [MOST, 1.06, MOST]),
     (PROCESSES, 24, Nanos::from_us(1_000), 0, [MOST; 3]),
     (PROCESSES, 64, Nanos::from_us(1_000), 0, [MOST; 3]),
@@ -120,6 +121,25 @@ fn in_a_crowd_no_adaptive_is_dearer_than_a_sleep_spin_sleep_or_quantile() {
         }
     });
     assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// How long 64 threads spin for 1 ms is no matter of chance. Naps kept their slack there with some
+/// seeds and not with others, which cost 4.6 times as much.
+#[test]
+fn a_crowd_of_64_costs_the_same_with_each_seed() {
+    let crowd = Crowd {
+        kind: THREADS,
+        many: 64,
+        length: Nanos::from_us(1_000),
+        hogs: 0,
+    };
+    for (strategy, weight) in OURS {
+        let costs = [1, 2, 3, 4].map(|seed| run(crowd, strategy, "slice", seed).unwrap());
+        let costs = costs.map(|waits| waits.cost(weight));
+        let most = costs.into_iter().fold(0.0, f64::max);
+        let least = costs.into_iter().fold(f64::INFINITY, f64::min);
+        assert!(most < 1.2 * least, "{strategy}: {costs:?}");
+    }
 }
 
 /// Five threads that sleep on one CPU at 1 kHz, and how late the measured waits were.

@@ -294,7 +294,7 @@ fn nap<T: Copy>(
     (result, reason)
 }
 
-/// Calls without timer slack. While many threads of the process wait, little is kept: one interrupt then wakes several.
+/// Calls without timer slack. Where the CPUs are overloaded, little is kept: one interrupt then wakes several threads.
 fn slackless<T>(call: impl FnOnce() -> T) -> T {
     let most = match crowd::is_crowded() {
         true => Crowd::SLACK_MOST,

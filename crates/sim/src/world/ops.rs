@@ -554,7 +554,7 @@ impl<'p> World<'p> {
         Then::Gone
     }
 
-    /// Whether naps of a thread keep its timer slack, as they do among others that wait.
+    /// Whether naps of a thread keep its timer slack, as they do where the CPUs are overloaded.
     fn keeps_slack(&self, id: ThreadId) -> bool {
         let is_moderate = |slack| slack <= Crowd::SLACK_MOST;
         self.crowd(id).is_crowded(self.show().as_ns())

@@ -111,7 +111,7 @@ fn hrtick_ends_turns_by_an_interrupt_of_its_own() {
     assert!((290..=340).contains(&with), "{with}");
 }
 
-/// It takes the CPU from whoever computes, and ends waits of ordinary threads only. As by kernels
+/// It takes the CPU from the busy thread, and ends waits of ordinary threads only. As on kernels
 /// 6.1 and 6.12 in comparisons/real-kernels.
 #[test]
 fn on_preempt_rt_a_thread_of_the_kernel_ends_waits() {

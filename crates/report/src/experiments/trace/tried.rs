@@ -2,6 +2,7 @@
 
 use punctual_record::{Interval, Run, Tried, TriedRound, TriedWaits};
 
+use super::lost;
 use crate::tables::Section;
 use crate::tables::table::{Cell, Table, Why};
 use crate::units;
@@ -27,6 +28,8 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
             "No waits ended often enough by their time on both sides: longer rounds (--for) have more.".to_owned(),
         );
     }
+    let facts = run.beside.traced.as_ref();
+    sentences.extend(facts.filter(|_| tried.source == "perf").and_then(lost));
     let next = "Next: without --try it says why waits are late.";
     let shown: Vec<TriedWaits> = compared.into_iter().take(ROWS).cloned().collect();
     let caption = rounds(tried) + &unpredicted(run, &shown);
@@ -174,6 +177,24 @@ mod tests {
         assert!(text.contains("a library that the program loaded"), "{text}");
         let why = "There is no prediction. Something was not there: no permission.";
         assert!(text.ends_with(why), "{text}");
+    }
+
+    /// The library counts the waits that it measures itself.
+    #[test]
+    fn lost_events_are_said_where_they_measure() {
+        let mut run: Run = Run::of([]);
+        run.beside.traced = Some(TraceFacts {
+            lost_events: 7,
+            ..TraceFacts::default()
+        });
+        for (source, is_said) in [("perf", true), ("library", false)] {
+            run.beside.tried = Some(Tried {
+                source: source.to_owned(),
+                ..Tried::default()
+            });
+            let said = answer(&run).unwrap().sentences.join(" ");
+            assert_eq!(said.contains("Lost events: 7."), is_said, "{said}");
+        }
     }
 
     #[test]

@@ -334,9 +334,10 @@ impl Fair {
             if self.threads[id].is_real_time {
                 return self.yields_real_time(id, cpu);
             }
-            if self.rules.is_cfs {
-                // A thread that yields is passed over.
-                return !self.cpus[cpu].real_time.is_empty() || self.queues[cpu].threads > 0;
+            let is_alone = self.cpus[cpu].real_time.is_empty() && self.queues[cpu].threads == 0;
+            if is_alone || self.rules.is_cfs {
+                // Alone it gives up nothing; under CFS a thread that yields is passed over.
+                return !is_alone;
             }
             if self.rules.forfeits {
                 self.forfeit(id, cpu);
@@ -378,11 +379,11 @@ impl Fair {
             return 0;
         }
         let queue = &self.queues[cpu];
-        // Alone it gives up nothing; beside others never in vain.
-        let slice = match self.rules.is_cfs || self.rules.forfeits {
-            true if queue.threads > 0 => return 0,
-            true => 0,
-            false => self.virtual_slice(&entity),
+        // Alone it gives up nothing; beside others, unless it loses its place only, never in vain.
+        let slice = match queue.threads {
+            0 => 0,
+            _ if self.rules.is_cfs || self.rules.forfeits => return 0,
+            _ => self.virtual_slice(&entity),
         };
         let [before, after] =
             [lengths.0, lengths.1].map(|length| virtual_time(length, entity.weight));

@@ -343,8 +343,12 @@ impl<'r> Loop<'r> {
                         ),
                     ),
                 };
+                let others = match SubjectId::of(&best.subject).is_of_library() {
+                    true => "that is not adaptive",
+                    false => "of the others",
+                };
                 format!(
-                    "{begin} {is} ({}).{alike} The cheapest of another kind, {}, costs {costs}.",
+                    "{begin} {is} ({}).{alike} The cheapest {others}, {}, costs {costs}.",
                     in_brackets(best),
                     other.m.subject
                 )

@@ -46,8 +46,7 @@ fn what_is_told_apart_is_named_with_its_interval() {
     ]);
     assert!(sentence.contains(", a is cheapest ("), "{sentence}");
     assert!(
-        sentence
-            .contains("The cheapest of another kind, b, costs 2.50 times as much [2.50..2.50]."),
+        sentence.contains("The cheapest of the others, b, costs 2.50 times as much [2.50..2.50]."),
         "{sentence}"
     );
 }
@@ -192,7 +191,7 @@ fn kin_are_no_rivals() {
         ("spin", vec![400.0; 6]),
     ]);
     assert!(
-        sentence.contains("The cheapest of another kind, spin, costs 4.00 times as much"),
+        sentence.contains("The cheapest that is not adaptive, spin, costs 4.00 times as much"),
         "{sentence}"
     );
     // All the same, none of them is the best for certain that others may equal.
@@ -206,7 +205,7 @@ fn kin_are_no_rivals() {
     ]);
     assert!(
         close.contains(
-            "It does not differ significantly from adaptive-balanced. The cheapest of another kind, spin,"
+            "It does not differ significantly from adaptive-balanced. The cheapest that is not adaptive, spin,"
         ),
         "{close}"
     );
