@@ -344,11 +344,11 @@ impl<'r> Loop<'r> {
                     ),
                 };
                 let others = match SubjectId::of(&best.subject).is_of_library() {
-                    true => "that is not adaptive",
-                    false => "of the others",
+                    true => "next that is not adaptive",
+                    false => "cheapest of the others",
                 };
                 format!(
-                    "{begin} {is} ({}).{alike} The cheapest {others}, {}, costs {costs}.",
+                    "{begin} {is} ({}).{alike} The {others}, {}, costs {costs}.",
                     in_brackets(best),
                     other.m.subject
                 )

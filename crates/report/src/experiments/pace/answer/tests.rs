@@ -191,7 +191,7 @@ fn kin_are_no_rivals() {
         ("spin", vec![400.0; 6]),
     ]);
     assert!(
-        sentence.contains("The cheapest that is not adaptive, spin, costs 4.00 times as much"),
+        sentence.contains("The next that is not adaptive, spin, costs 4.00 times as much"),
         "{sentence}"
     );
     // All the same, none of them is the best for certain that others may equal.
@@ -205,7 +205,7 @@ fn kin_are_no_rivals() {
     ]);
     assert!(
         close.contains(
-            "It does not differ significantly from adaptive-balanced. The cheapest that is not adaptive, spin,"
+            "It does not differ significantly from adaptive-balanced. The next that is not adaptive, spin,"
         ),
         "{close}"
     );
