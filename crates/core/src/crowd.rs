@@ -253,8 +253,11 @@ impl Crowd {
         } else if now.saturating_sub(since) > OVERLOADED_NS {
             let cpus = self.cpus.load(Relaxed);
             if cpus > 0 && others / OVERLOADED_BY >= cpus {
-                self.together_since.store(now, Relaxed);
-                self.relieve(now);
+                // Another thread may have seen it at the same time: that counts once.
+                let seen = &self.together_since;
+                if seen.compare_exchange(since, now, Relaxed, Relaxed).is_ok() {
+                    self.relieve(now);
+                }
             }
         }
     }

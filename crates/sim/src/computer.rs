@@ -19,6 +19,8 @@ pub(crate) struct Cpu {
     rest: Option<Rest>,
     /// Since when no thread runs on it although it is not idle.
     waking_since: Option<Time>,
+    /// Up to when the thread of the kernel that ends waits runs on it.
+    pub(crate) timers_until: Time,
     /// The thread that ran on it last; `None` once it is idle.
     last: Option<ThreadId>,
     /// Up to when its ticks have been counted.

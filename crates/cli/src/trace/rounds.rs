@@ -64,8 +64,11 @@ pub(super) fn run(args: &TraceArgs, attempt: &Attempt) -> Result<ExitCode, Failu
     let mut facts = facts(&last.engine);
     last.by.clone_into(&mut facts.source);
     facts.unseen.clone_from(&last.unseen);
-    let all = plain.iter().chain(&changed);
-    facts.lost_events = all.map(|round| round.engine.lost()).sum();
+    // Of all rounds.
+    let all = || plain.iter().chain(&changed).map(|round| &round.engine);
+    facts.events = all().map(Engine::events).sum();
+    facts.lost_events = all().map(Engine::lost).sum();
+    facts.elapsed_ns = all().map(Engine::elapsed_ns).sum();
     let mut run: Run = run_of(&last.engine, facts);
     run.started_at = Some(started_at);
     run.machine = machine;

@@ -349,8 +349,9 @@ impl<'e> This<'e> {
         Ok(())
     }
 
-    /// Computes for `length` of CPU time. It counts the time between readings of the clock, and at
-    /// most [`AWAY`] of what passes between two.
+    /// Computes for about `length` of CPU time. It counts the time between readings of the clock,
+    /// and at most [`AWAY`] of what passes between two. On a clock with longer steps it takes
+    /// longer.
     ///
     /// It does not ask for its CPU time. Linux would bring its accounts of the thread up to date
     /// for that (`task_sched_runtime`, kernel/sched/core.c). It would then notice at once that a

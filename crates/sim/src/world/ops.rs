@@ -389,8 +389,10 @@ impl<'p> World<'p> {
             None => self.now,
         };
         if until - self.now > each.times(2) {
-            self.threads[id].doing = Doing::Offering(self.face.show(until));
-            return self.on(id, Burst::Work(until - self.now));
+            self.threads[id].doing = Doing::Offering(self.face.show(until - each));
+            let cpu = self.threads[id].cpu;
+            let work = self.model.efficient.work_in(cpu, until - self.now);
+            return self.on(id, Burst::Work(work));
         }
         self.on(id, Burst::Yield(self.costs.yielding, self.face.read))
     }

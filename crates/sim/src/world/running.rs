@@ -23,10 +23,16 @@ impl World<'_> {
         if running.is_some_and(|id| self.candidate(id).priority == Priority::RealTime) {
             return;
         }
+        let before = match self.has_timer_thread(cpu) {
+            true => self.computer.cpus[cpu].timers_until,
+            false => self.now,
+        };
         self.drive_away(cpu);
-        self.computer.rises(cpu, self.now, &*self.rule);
+        let exit = self.computer.rises(cpu, self.now, &*self.rule);
         self.computer.awaits(cpu, self.now);
         self.computer.turn_of(cpu, KTIMERS);
+        let until = before.max(until + exit);
+        self.computer.cpus[cpu].timers_until = until;
         self.agenda.set(until, Event::TurnEnd(cpu));
     }
 
@@ -40,8 +46,8 @@ impl World<'_> {
         self.computer.cpus[cpu].running.is_none() && self.agenda.has_turn_end(cpu)
     }
 
-    /// Something ended what a thread was blocked in; the CPU `by` carries that out. Returns when
-    /// the thread arrives at its CPU, `sooner` than by way of the thread for timers.
+    /// Something ended what a thread was blocked in; the CPU `by` carries that out, `sooner` than
+    /// by way of the thread for timers. Returns until when that takes.
     pub(super) fn wake(&mut self, id: ThreadId, reason: Reason, by: usize, sooner: Time) -> Time {
         let latency = self.costs.wake + self.random.below(self.costs.spread) - sooner;
         self.stop_listening(id);
@@ -56,12 +62,13 @@ impl World<'_> {
         };
         thread.burst = Burst::Work(nap + read);
         // The call itself is the end of the latency.
-        self.set_out(id, latency - nap)
+        self.set_out(id, latency - nap);
+        self.now + (latency - nap)
     }
 
     /// Sends a thread to a CPU, where it arrives after `latency` and what that
     /// takes to leave its idle state.
-    pub(super) fn set_out(&mut self, id: ThreadId, latency: Time) -> Time {
+    pub(super) fn set_out(&mut self, id: ThreadId, latency: Time) {
         let cpu = self.find_cpu(id);
         let ends_rest = self.computer.is_at_rest(cpu, self.now);
         let exit = self.computer.rises(cpu, self.now, &*self.rule);
@@ -72,7 +79,6 @@ impl World<'_> {
         thread.place = Place::Waking;
         let at = self.now + exit + latency;
         self.agenda.set(at, Event::Ready(id));
-        at
     }
 
     pub(super) fn candidate(&self, id: ThreadId) -> Candidate {
@@ -131,10 +137,12 @@ impl World<'_> {
     /// A thread can run: now, if there is a CPU for it.
     pub(super) fn ready(&mut self, id: ThreadId) {
         let mut candidate = self.candidate(id);
-        let is_free = |cpu: usize| self.computer.cpus[cpu].running.is_none();
-        let free = self.choose(&candidate, is_free);
         let is_real_time = candidate.priority == Priority::RealTime;
-        if let Some(cpu) = free.filter(|cpu| is_real_time || !self.has_timer_thread(*cpu)) {
+        let is_free = |cpu: usize| {
+            let is_idle = self.computer.cpus[cpu].running.is_none();
+            is_idle && (is_real_time || !self.has_timer_thread(cpu))
+        };
+        if let Some(cpu) = self.choose(&candidate, is_free) {
             candidate.cpu = cpu;
             if !self.scheduler.admits(candidate, self.now) {
                 self.threads[id].cpu = cpu;
@@ -200,7 +208,9 @@ impl World<'_> {
             if self.computer.cpus[cpu].running.is_some() {
                 self.agenda.cancel(Event::TurnEnd(cpu));
                 self.plan_turn_end(cpu);
-            } else if let Some(id) = self.scheduler.next(cpu, self.now) {
+            } else if !self.has_timer_thread(cpu)
+                && let Some(id) = self.scheduler.next(cpu, self.now)
+            {
                 self.take_turn(cpu, id);
             }
         }
@@ -355,6 +365,9 @@ impl World<'_> {
 
     /// Gives a free CPU to the next thread, if there is one.
     pub(super) fn fill(&mut self, cpu: usize) {
+        if self.has_timer_thread(cpu) {
+            return;
+        }
         let Some(id) = self.scheduler.next(cpu, self.now) else {
             if self.computer.cpus[cpu].waking == 0 {
                 self.computer.rests(cpu, self.now, &*self.rule);
@@ -422,7 +435,10 @@ impl World<'_> {
         self.account(cpu);
         while let Some((id, to)) = self.scheduler.balance(cpu) {
             self.threads[id].cpu = to;
-            self.plan_turn_end(to);
+            match self.computer.cpus[to].running {
+                Some(_) => self.plan_turn_end(to),
+                None => self.fill(to),
+            }
         }
         if self.scheduler.turn_is_over(cpu) {
             // With HRTICK it is the interrupt of a timer that ends the turn.

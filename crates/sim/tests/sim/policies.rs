@@ -1,6 +1,6 @@
 //! Scheduling policies, besides the rows of `scenarios/validation`.
 
-use punctual_core::Nanos;
+use punctual_core::{Method, Nanos};
 use punctual_program::program::{Op, SpawnKind};
 use punctual_program::setting::{Policy, Priority, Reservation};
 use punctual_program::{Machine, Observations, Program, Refusal, Setting};
@@ -87,6 +87,18 @@ fn a_thread_that_is_pinned_has_no_reservation() {
     assert!(run("linux-6.18,cpus=1", &late).is_ok());
     let why = run("linux-6.18,cpus=2", &late).unwrap_err().to_string();
     assert!(why.contains("cannot be pinned"), "{why}");
+}
+
+/// Under CFS a `SCHED_IDLE` thread that slept is owed half a least granularity, others half the
+/// scheduling latency. A kernel 6.1 with PREEMPT_RT has 174 waits a second (comparisons/real-kernels).
+#[test]
+fn a_thread_of_policy_idle_is_owed_little_after_a_sleep() {
+    let naps = Op::repeat(u64::MAX, [Op::nap(Method::Sleep, Nanos::from_ms(1))]);
+    let idle = vec![Op::Set(Setting::Policy(Policy::Idle)), naps];
+    let threads = [("hog", vec![WORK]), ("idle", idle)];
+    let observed = run("linux-6.1,cpus=1,preempt=rt,wake=16us,nap=9us", &threads).unwrap();
+    let waits = observed.threads[2].sections[0].samples.len();
+    assert!((1_400..1_900).contains(&waits), "{waits}");
 }
 
 /// A nice value outlives a policy in which it does not count.
