@@ -389,7 +389,7 @@ impl<'p> World<'p> {
             None => self.now,
         };
         if until - self.now > each.times(2) {
-            self.threads[id].doing = Doing::Offering(self.face.show(until - each));
+            self.threads[id].doing = Doing::Offering(self.face.show(until));
             let cpu = self.threads[id].cpu;
             let work = self.model.efficient.work_in(cpu, until - self.now);
             return self.on(id, Burst::Work(work));
