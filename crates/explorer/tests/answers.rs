@@ -36,7 +36,7 @@ fn a_simulation_says_how_far_it_is() {
         "batches": ["1"], "mib": 1, "seed": 1,
     });
     let scenario = json!({
-        "ask": "simulate", "scenario": "game-loop", "on": ["linux", "windows-11"], "seed": 1,
+        "ask": "simulate", "scenario": "thousand-timers-coalescing", "on": ["linux", "linux-6.12"], "seed": 1,
     });
     for (question, at_least) in [(pools, 4), (scenario, 10)] {
         let mut shares = Vec::new();
