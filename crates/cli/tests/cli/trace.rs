@@ -508,13 +508,21 @@ mod live {
                 .contains("Thread python3, clock_nanosleep of 2.00 ms with slack=20ms: predicted"),
             "{answer}"
         );
-        let tried = tried(&folder.path().join("run.json"));
+        let beside = schema::read_file(&folder.path().join("run.json")).beside;
+        let tried = beside.tried.unwrap();
         assert_eq!(
             (tried.change.as_str(), tried.source.as_str()),
             ("slack=20ms", "perf")
         );
         let waits = &tried.waits[0];
-        assert_eq!(waits.n(), [360, 360]);
+        // Waits are missing only where the answer says why.
+        match beside.traced.unwrap().lost_events {
+            0 => assert_eq!(waits.n(), [360, 360]),
+            lost => assert!(
+                answer.contains(&format!("Lost events: {lost}.")),
+                "{answer}"
+            ),
+        }
         // No timer expires before its time; other timers of the CPU may serve it before its slack is over.
         for round in waits.before.iter().chain(&waits.after) {
             assert!(round.late_ns_p50.unwrap() >= 0.0);

@@ -231,6 +231,12 @@ mod tests {
                 let next = naive.values().map(|(at, _)| *at).min();
                 prop_assert_eq!(agenda.next(), next.unwrap_or(Time::NEVER));
                 prop_assert_eq!(agenda.is_empty(), naive.is_empty());
+                let is_even = |id: ThreadId| id.is_multiple_of(2);
+                let rest = naive.iter().filter(|(id, (_, event))| !(is_even(**id) && matches!(event, Event::Burst(_))));
+                let rest = rest.map(|(_, (at, _))| *at).min().unwrap_or(Time::NEVER);
+                let besides = agenda.next_besides(is_even);
+                prop_assert!(agenda.next() <= besides && besides <= rest);
+                prop_assert_eq!(agenda.next_besides(|_| false), agenda.next());
             }
         }
     }

@@ -301,9 +301,7 @@ impl<'p> World<'p> {
             self.computer.interrupted(cpu, self.now, &*self.rule);
             self.rule
                 .interrupt(cpu, self.now, &mut self.random, expired);
-            let mut ended = expired.iter();
-            let is_by_thread = ended.any(|ended| self.is_ended_by_thread(ended.thread));
-            let mut until = self.now;
+            let mut timers_until = None;
             for Expired {
                 thread,
                 reason,
@@ -316,13 +314,14 @@ impl<'p> World<'p> {
                     cpu,
                     why: Explanation { why, at, origin },
                 });
-                let arrives = match self.is_ended_by_thread(thread) {
-                    true => self.wake(thread, reason, cpu, Time::ZERO),
-                    false => self.wake(thread, reason, cpu, self.costs.timer_thread),
-                };
-                until = until.max(arrives);
+                if self.is_ended_by_thread(thread) {
+                    let until = self.wake(thread, reason, cpu, Time::ZERO);
+                    timers_until = timers_until.max(Some(until));
+                } else {
+                    self.wake(thread, reason, cpu, self.costs.timer_thread);
+                }
             }
-            if is_by_thread {
+            if let Some(until) = timers_until {
                 self.run_timer_thread(cpu, until);
             }
             self.look_at_timers();

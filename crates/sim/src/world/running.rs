@@ -16,24 +16,20 @@ const KTIMERS: ThreadId = ThreadId::MAX;
 
 impl World<'_> {
     /// On `PREEMPT_RT` a thread of the kernel ends the waits of ordinary threads (`ktimers`). It
-    /// takes the CPU from any of them; they compete for it when it is done. Real-time threads that
-    /// compute keep it, and what waits for it is as if they did not.
+    /// takes the CPU from any of them; they compete for it when it is done. Beside a real-time
+    /// thread that computes, waits end on time without it: a simplification.
     pub(super) fn run_timer_thread(&mut self, cpu: usize, until: Time) {
         let running = self.computer.cpus[cpu].running;
         if running.is_some_and(|id| self.candidate(id).priority == Priority::RealTime) {
             return;
         }
-        let before = match self.has_timer_thread(cpu) {
-            true => self.computer.cpus[cpu].timers_until,
-            false => self.now,
-        };
         self.drive_away(cpu);
         let exit = self.computer.rises(cpu, self.now, &*self.rule);
         self.computer.awaits(cpu, self.now);
         self.computer.turn_of(cpu, KTIMERS);
-        let until = before.max(until + exit);
-        self.computer.cpus[cpu].timers_until = until;
-        self.agenda.set(until, Event::TurnEnd(cpu));
+        let timers_until = &mut self.computer.cpus[cpu].timers_until;
+        *timers_until = (*timers_until).max(until + exit);
+        self.agenda.set(*timers_until, Event::TurnEnd(cpu));
     }
 
     /// Whether the end of a wait of a thread is the work of the kernel's thread for timers.

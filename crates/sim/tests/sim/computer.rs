@@ -564,6 +564,25 @@ fn a_sleeper_beside_two_hogs_seldom_waits_for_a_tick() {
     }
 }
 
+/// Two threads that spin beside each other, each on its own CPU: a second of offers, which no thread
+/// takes. One by one they are millions of steps.
+#[test]
+fn offers_on_cpus_of_their_own_are_few_steps() {
+    let waits = |ms| vec![Op::repeat(100, [Op::wait(Due::After(Nanos::from_ms(ms)))])];
+    let spin = |ops| Program::of(Subject::Strategy(StrategySpec::Spin), ops);
+    let mut ops = vec![Op::spawn(SpawnKind::Thread, "other", spin(waits(7)))];
+    ops.extend(waits(10));
+    for model in ["windows-11,cpus=2", "linux-6.18,cpus=2", "macos,cpus=2"] {
+        let limits = Limits {
+            steps: 20_000,
+            ..Limits::default()
+        };
+        let mut machine = SimMachine::new(Model::parse(model).unwrap(), 1).with_limits(limits);
+        let observed = machine.run(&spin(ops.clone()));
+        assert!(observed.is_ok(), "{model}: {:?}", observed.err());
+    }
+}
+
 /// An hour of offers that no thread takes, of 2 ns each.
 #[test]
 fn who_yields_for_ever_comes_to_the_limit_of_steps() {

@@ -145,6 +145,41 @@ fn on_preempt_rt_a_thread_of_the_kernel_ends_waits() {
     assert!((200..=203).contains(&switches), "{switches}");
 }
 
+/// Its CPU has a busy thread, and another CPU is free for those whose waits it ends.
+#[test]
+fn threads_do_not_wait_for_the_cpu_of_the_kernels_thread_while_another_is_free() {
+    for model in [
+        "cpus=3",
+        "cpus=2,efficient=1",
+        "cpus=3,efficient=2,idle=skylake",
+    ] {
+        let naps = || {
+            Program::from(vec![Op::repeat(
+                500,
+                [Op::nap(Method::Sleep, Nanos::from_ms(1))],
+            )])
+        };
+        let hog = Program::from(vec![Op::Pin(0), Op::Work(Nanos::from_secs(60))]);
+        let ops = vec![
+            Op::spawn(SpawnKind::Thread, "one", naps()),
+            Op::spawn(SpawnKind::Thread, "another", naps()),
+            Op::spawn(SpawnKind::Process, "hog", hog),
+            Op::Until(Nanos::from_secs(2)),
+            Op::Exit,
+        ];
+        let model = format!("linux-6.12,preempt=rt,slack=1ns,{model}");
+        let observed = run(&model, &Program::from(ops));
+        for thread in &observed.threads[1..3] {
+            let samples = &thread.sections[0].samples;
+            let most = late_ns(samples).into_iter().max().unwrap();
+            assert!(
+                samples.len() == 500 && most < 1_000_000,
+                "{model}: {most} ns"
+            );
+        }
+    }
+}
+
 #[test]
 fn cpu_is_billed_for_naps_and_readings() {
     let program = waiting(
