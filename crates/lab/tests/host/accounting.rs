@@ -116,7 +116,7 @@ fn long_work_is_of_the_phases_in_which_it_was_done() {
     let spent: Vec<_> = sections.map(|section| section.cpu.thread).collect();
     assert_eq!(spent.len(), 3);
     assert!(!spent.contains(&Some(Nanos::ZERO)), "{spent:?}");
-    // What the other did meanwhile is no work. Some OSes count CPU time in long steps.
+    // The work of the other thread is not counted. Some OSes count CPU time in long steps.
     for section in &observed.threads[0].sections {
         let done = section.cpu.thread.filter(|_| cfg!(target_os = "linux"));
         assert!(
