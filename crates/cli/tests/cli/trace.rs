@@ -508,7 +508,7 @@ mod live {
                 .contains("Thread python3, clock_nanosleep of 2.00 ms with slack=20ms: predicted"),
             "{answer}"
         );
-        let beside = schema::read_file(&folder.path().join("run.json")).beside;
+        let beside = schema::read_file(folder.path().join("run.json")).beside;
         let tried = beside.tried.unwrap();
         assert_eq!(
             (tried.change.as_str(), tried.source.as_str()),
