@@ -7,7 +7,7 @@ use punctual_os::wait::Sleeper;
 use punctual_os::{clock, facts, spin, thread};
 use punctual_record::{HostFacts, MachineFacts, System};
 use punctual_sim::Model;
-use punctual_sim::model::{Evidence, Value as ModelValue};
+use punctual_sim::model::{Evidence, SchedulingBasis, Value as ModelValue};
 use punctual_sim::rules::Recorded;
 
 use crate::experiments::cores::Core;
@@ -106,7 +106,7 @@ pub fn model_facts(model: &Model) -> MachineFacts {
 /// The evidence of models with the same words.
 struct Rests<'m> {
     compared: String,
-    load: String,
+    scheduling: SchedulingBasis,
     set: String,
     names: Vec<&'m str>,
     /// The number of sleep parameters, and how many of them are documented or measured.
@@ -121,7 +121,7 @@ pub fn evidence(models: &[Model]) -> Vec<String> {
 /// The same of a model whose scheduling is not used, as in an emulation.
 pub fn evidence_of_sleeps(model: &Model) -> Vec<String> {
     in_groups(std::slice::from_ref(model), |evidence| Evidence {
-        load: String::new(),
+        scheduling: SchedulingBasis::Unused,
         ..evidence
     })
 }
@@ -132,7 +132,7 @@ fn in_groups(models: &[Model], part: impl Fn(Evidence) -> Evidence) -> Vec<Strin
     for model in models {
         let Some(Evidence {
             lengths,
-            load,
+            scheduling,
             set,
             compared,
         }) = model.evidence().map(&part)
@@ -145,7 +145,7 @@ fn in_groups(models: &[Model], part: impl Fn(Evidence) -> Evidence) -> Vec<Strin
             continue;
         }
         let same = |group: &&mut Rests| {
-            group.compared == compared && group.load == load && group.set == set
+            group.compared == compared && group.scheduling == scheduling && group.set == set
         };
         match groups.iter_mut().find(same) {
             Some(group) => {
@@ -155,7 +155,7 @@ fn in_groups(models: &[Model], part: impl Fn(Evidence) -> Evidence) -> Vec<Strin
             }
             None => groups.push(Rests {
                 compared,
-                load,
+                scheduling,
                 set,
                 names: vec![name],
                 lengths,
@@ -169,14 +169,26 @@ impl Rests<'_> {
     fn in_words(&self) -> String {
         let Self {
             compared,
-            load,
+            scheduling,
             set,
             ..
         } = self;
-        let (of, sure) = self.lengths;
         let names = self.names.join(", ");
+        let (models, of_all) = match self.names.len() {
+            1 => ("Model", ""),
+            _ => ("Models", " of all"),
+        };
+        let (of, sure) = self.lengths;
+        let inferred = of - sure;
+        let scheduler = match *scheduling {
+            SchedulingBasis::Unused => String::new(),
+            SchedulingBasis::Book(title) => format!(". Scheduler: as in \"{title}\""),
+            SchedulingBasis::Parameters(of, sure) => {
+                format!(". Scheduler: {sure} published, {} inferred", of - sure)
+            }
+        };
         format!(
-            "Model {names}: {compared}. Publications give {sure} of its {of} sleep parameters{load}{set}."
+            "{models} {names}: {compared}. Sleep parameters{of_all}: {sure} published, {inferred} inferred{scheduler}{set}."
         )
     }
 }
@@ -200,15 +212,15 @@ mod tests {
     #[test]
     fn an_emulation_does_not_rest_on_the_scheduling_of_the_model() {
         for (name, load) in [
-            ("windows-11", "Its scheduler"),
-            ("linux,slack=1ns", "for its scheduler"),
+            ("windows-11", "Scheduler: as"),
+            ("linux,slack=1ns", "Scheduler: "),
         ] {
             let model = Model::parse(name).unwrap();
             let all = evidence(std::slice::from_ref(&model)).join("");
             let sleeps = evidence_of_sleeps(&model).join("");
             assert!(all.contains(load), "{all}");
             assert!(!sleeps.contains(load), "{sleeps}");
-            assert!(sleeps.contains("sleep parameters"), "{sleeps}");
+            assert!(sleeps.contains("Sleep parameters"), "{sleeps}");
         }
     }
 

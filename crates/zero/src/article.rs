@@ -133,15 +133,15 @@ fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     if let Ok(bursts) = bursts_of_the_test() {
         let cpus = bursts.cpus();
         sentences.push(filled(&format!(
-            "The author of the article measured {{test.cpus}} busy CPUs while pages came in bursts. The simulation of these bursts \
-             gives {cpus:.1}."
+            "While pages came in bursts, the author of the article measured {{test.cpus}} busy CPUs. The simulation of these bursts \
+             gives {cpus:.1} busy CPUs."
         )));
     }
     let mut told = lines.iter().zip(told);
     let batches = told.find(|(line, _)| line.what == BATCHES);
     if let Some((line, told)) = batches {
         sentences.push(format!(
-            "If each thread took {} pages at a time, the same CPU time would zero {} times as much memory.",
+            "If each of them took {} pages at a time, the same CPU time would zero {} times as much memory.",
             line.setting.workers,
             number(told.central.gb_per_cpu_s() / first.gb_per_cpu_s()),
         ));
@@ -190,8 +190,8 @@ pub fn verdict(lines: &[Line], told: &[Prediction]) -> Verdict {
         })
         .column("gain", |(_, told)| gain(told, first))
         .in_words(format!(
-            "The table is without bursts. batch: pages taken at a time. gain: GB (1e9 bytes) per CPU-s, as a multiple of the first \
-             row.{unconfirmed}"
+            "The table is without bursts. batch: pages taken at a time. gain: GB (1e9 bytes) per CPU-s, not per s, as a multiple of \
+             the first row.{unconfirmed}"
         ));
     let verdict = Verdict {
         heading: "punctual zero simulate article: Windows 10 and remedies, simulated".to_owned(),

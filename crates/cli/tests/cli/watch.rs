@@ -323,7 +323,8 @@ mod ended {
             // Several deadlines, and longer than it waits for a CPU afterwards.
             let_pass(Duration::from_millis(200));
             running.send("-CONT");
-            let mut soon = lines.by_ref().take(3);
+            // On a busy computer other hiccups have lines before it.
+            let mut soon = lines.by_ref().take(10);
             soon.any(|line| line.contains("punctual itself was stopped"))
         };
         // On a busy computer it may wait for a CPU for longer than it was stopped.

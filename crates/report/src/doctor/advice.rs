@@ -38,8 +38,8 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
         Remedy::LiftQuota => lift_quota(situation, disturbance),
         // Their names are in the warnings, which can be shared without names.
         Remedy::CloseOthers(share) => (
-            "Close what else runs on this CPU, or measure on another.".into(),
-            format!("others used {:.0} % of it during the measurement", share * 100.0),
+            "Measure on another CPU, or close the other programs on this CPU.".into(),
+            format!("they used {:.0} % of this CPU", share * 100.0),
             match disturbance.quieter_cpu {
                 Some(cpu) => format!("punctual doctor --cpu {cpu}  # which was idle more").into(),
                 None => "ps -eo psr,pcpu,pid,comm --sort=-pcpu | head  # psr is the CPU of each".into(),
@@ -93,10 +93,10 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
             )
         }
         Remedy::UseLibrary { late, cpu_fraction } => (
-            "Wait with punctual's library: it sleeps for most of the time and spins for the rest.".into(),
+            "Wait with punctual's library (adaptive-balanced): it sleeps for most of the time and spins for the rest.".into(),
             match cpu_fraction {
                 Some(share) => format!(
-                    "{}, for {:.1} % of a CPU",
+                    "{}, for {:.1} % of a CPU in a loop",
                     measured(*late, situation),
                     share * 100.0
                 ),
@@ -361,7 +361,7 @@ mod tests {
         let expected = |i: usize| all[i].expected.as_str();
         assert_eq!(
             expected(2),
-            "as measured here the lateness falls from 78.0 us to 400 ns, for 4.1 % of a CPU"
+            "as measured here the lateness falls from 78.0 us to 400 ns, for 4.1 % of a CPU in a loop"
         );
         assert_eq!(expected(3), "50.0 us of the 78.0 us are slack");
         assert!(expected(10).starts_with("at most 28.0 us of the 28.0 us"));
@@ -512,10 +512,7 @@ mod tests {
             !all.contains("mary-secret") && !all.contains("4711"),
             "{all}"
         );
-        assert_eq!(
-            unused[1].expected,
-            "others used 50 % of it during the measurement"
-        );
+        assert_eq!(unused[1].expected, "they used 50 % of this CPU");
         disturbance.throttled = Some(Throttled {
             periods: 2,
             time_ns: 160_000_000,

@@ -12,7 +12,10 @@ use crate::{prose, units};
 
 /// Instead of a verdict, of waits that no program is held to: what waking up costs, and what
 /// there is besides.
-pub(crate) const REFERENCE: &str = "reference";
+pub(crate) const REFERENCE: &str = "no verdict";
+
+/// Where a line has little room: too busy to tell.
+const BUSY: &str = "too busy";
 
 /// The table, and a sentence for each verdict.
 pub(crate) fn tables(run: &Run, diagnosis: &Diagnosis) -> Vec<Section> {
@@ -106,11 +109,10 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let rows = select::of_run::<Doctor>(run);
     let mut sentences: Vec<String> = plain(run, &rows).map(in_words).into_iter().collect();
     let is_busy = (run.disturbance.as_ref()).is_some_and(Disturbance::is_too_busy);
-    if !is_busy {
-        // The name of the rule, and why it is in force here; the rest is about its other effects.
-        // On a busy computer it explains little.
-        sentences.extend(sentences_of(&diagnosis.rule, 2));
-    }
+    // The name of the rule, and why it is in force here; the rest is about its other effects.
+    // On a busy computer the name explains the predicted figure, and little more.
+    let most = if is_busy { 1 } else { 2 };
+    sentences.extend(sentences_of(&diagnosis.rule, most));
     if let Some(why) = &diagnosis.no_prediction {
         sentences.push(format!("Nothing is predicted: {why}."));
     }
@@ -123,7 +125,9 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         }
         None => "None of the known remedies would make these waits better.".to_owned(),
     });
+    let is_quieter = (run.disturbance.as_ref()).is_some_and(|seen| seen.quieter_cpu.is_some());
     let next = match advice.first() {
+        Some(_) if is_busy && is_quieter => "Next, on a CPU that was idle more:",
         Some(_) => "Next:",
         None => "Next: punctual bench says which way to wait costs least here.",
     };
@@ -146,10 +150,10 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .in_words("late: the median.")
         .mark_in_words("lowest", "lowest: the lowest median for this length.")
         .told([P90])
-        .column("verdict", |row| {
-            row.of.verdict.map_or(REFERENCE, Judged::name)
+        .column("verdict", |row| match row.of.verdict {
+            Some(Judged::TooBusy) => BUSY,
+            verdict => verdict.map_or(REFERENCE, Judged::name),
         })
-        .mark_in_words(REFERENCE, "reference: for comparison, without a verdict.")
         .mark_in_words(
             "inconclusive",
             "inconclusive: the waits are too few or too varied to confirm the prediction.",
@@ -199,13 +203,13 @@ fn in_words(row: &Row<'_, Doctor>) -> String {
         );
     }
     let predicted = units::lateness(predicted);
-    if row.of.verdict == Some(Judged::TooBusy) {
-        return format!(
-            "{begin}. The timer rule in force predicts {predicted}. punctual cannot say why they differ, because the computer was too busy."
-        );
-    }
+    let measured = select::typical_ns(row.m).map(units::lateness);
     let verdict = match row.of.verdict {
+        Some(Judged::Agrees) if measured.as_ref() == Some(&predicted) => {
+            return format!("{begin}. The timer rule in force predicts the same.");
+        }
         Some(Judged::Agrees) => "which agrees",
+        Some(Judged::TooBusy) => "and the computer was too busy to explain the difference",
         Some(Judged::Disagrees) => "which differs: something else makes it late",
         Some(Judged::Sooner) => "but other interrupts ended it sooner",
         _ => "but these waits are too few or too varied to confirm that",
@@ -231,7 +235,7 @@ fn helps(advice: &Advice, is_busy: bool) -> String {
     let what = &advice.what[..end.min().unwrap_or(advice.what.len())];
     let [what, expected] = [what, &advice.expected].map(|words| words.trim_end_matches('.'));
     let begin = match advice.gain_ns {
-        None if is_busy => "The load delays all waits. Therefore do this first",
+        None if is_busy => "The load delays all waits, so do this first",
         None => "Possible remedy",
         Some(_) => "Best remedy",
     };
@@ -329,8 +333,7 @@ mod tests {
         assert_eq!(
             verdict.sentences,
             [
-                "A wait of 1 ms with Sleep ends 14.6 ms late in the median. The timer rule in force predicts 14.6 ms, \
-                 which agrees.",
+                "A wait of 1 ms with Sleep ends 14.6 ms late in the median. The timer rule in force predicts the same.",
                 "A sleep ends at a tick. They are far apart.",
                 "Best remedy: Ask for 1 ms. 1 ms late.",
             ]
@@ -347,10 +350,7 @@ mod tests {
         let verdict = answer(&run).unwrap();
         let text = verdict.text(80);
         assert!(text.contains("ends 14 ns early in the median"), "{text}");
-        assert!(
-            text.contains("predicts 14 ns early, which agrees"),
-            "{text}"
-        );
+        assert!(text.contains("predicts the same"), "{text}");
         let row = &verdict.overview.unwrap().rows[0];
         assert_eq!(row[1..3], ["14 ns early", "14 ns early"]);
         assert!(!text.contains("-14 ns"), "{text}");
@@ -411,13 +411,13 @@ mod tests {
         });
         let busy = answer(&run).unwrap();
         assert!(
-            busy.sentences[0]
-                .ends_with("predicts 14.6 ms. punctual cannot say why they differ, because the computer was too busy."),
+            busy.sentences[0].ends_with("and the computer was too busy to explain the difference."),
             "{busy:?}"
         );
+        assert_eq!(busy.sentences[1], "A sleep ends at a tick.");
         assert_eq!(
-            busy.sentences[1],
-            "The load delays all waits. Therefore do this first: Close what else runs on this CPU. Others \
+            busy.sentences[2],
+            "The load delays all waits, so do this first: Close what else runs on this CPU. Others \
              used 93 % of it during the measurement."
         );
     }
@@ -435,7 +435,7 @@ mod tests {
             sentence.contains("ends 14 ns early in the median"),
             "{sentence}"
         );
-        assert!(sentence.contains("predicts 14 ns early, "), "{sentence}");
+        assert!(sentence.ends_with("predicts the same."), "{sentence}");
         assert!(early.overview.unwrap().caption.contains("Below 0: early."));
     }
 

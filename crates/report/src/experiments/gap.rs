@@ -27,7 +27,7 @@ pub(crate) fn tables(measurements: &[Row<'_, Gap>]) -> Vec<Section> {
     calls.iter().map(table).collect()
 }
 
-/// How late the shortest sleep ends, and the longest.
+/// How much later the longest sleep ends than the shortest.
 fn ends(call: &str, group: &[Row<'_, Gap>]) -> Option<String> {
     let known = group
         .iter()
@@ -37,9 +37,10 @@ fn ends(call: &str, group: &[Row<'_, Gap>]) -> Option<String> {
         return None;
     };
     let [short, long] = [short, long].map(units::nominal);
-    let [first, last] = [first, last].map(units::duration);
+    let later = if last < first { "less late" } else { "later" };
     Some(format!(
-        "With {call}, a sleep of {short} typically ends {first} late, and one of {long} ends {last} late."
+        "With {call}, a sleep of {long} ends {} {later} in the median than one of {short}.",
+        units::duration((last - first).abs())
     ))
 }
 

@@ -239,6 +239,9 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .map(|row| (row.of.method.as_str(), judged(least, row)))
         .collect();
     sentences.extend(least_late(&rows, ordinary, &others));
+    let is_mean = |row: &Row<'_, Sleep>| {
+        select::typical_late_ns(row.m).is_some_and(|(_, is_median)| !is_median)
+    };
     let early = rows.iter().filter(|row| row.m.late_ns.early > 0);
     let early = prose::list(early.map(|row| &row.of.method));
     if !early.is_empty() {
@@ -252,7 +255,8 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
                 true => (rows.len() > 1).then_some("lowest"),
                 false => (judged(least, row) != Judged::Apart).then_some("alike"),
             };
-            Cell::from(units::duration(typical_ns(row))).marked(mark)
+            let mean = if is_mean(row) { " (mean)" } else { "" };
+            Cell::from(units::duration(typical_ns(row)) + mean).marked(mark)
         })
         .mark_in_words("alike", "alike: not significantly above the lowest.")
         .told([P99])
@@ -264,12 +268,9 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .blank(Why::NOT_COUNTED);
     let waits = select::waits(&rows);
     let next = "Next: punctual doctor says why waits are this late, and what helps; --full has all lengths.";
-    let is_median = |row: &Row<'_, Sleep>| {
-        select::typical_late_ns(row.m).is_none_or(|(_, is_median)| is_median)
-    };
-    let late = match rows.iter().all(is_median) {
-        true => "late: the median.",
-        false => "late: the median; the mean in rows of fewer than 20 waits.",
+    let late = match rows.iter().any(is_mean) {
+        true => "late: the median, or the mean of fewer than 20 waits.",
+        false => "late: the median.",
     };
     Some(Verdict::new(sentences, next).told(
         table,
@@ -351,7 +352,7 @@ fn least_late(
 fn in_words(row: &Row<'_, Sleep>) -> String {
     let predicted = match row.m.predicted_late_ns {
         Some(predicted) => format!(
-            " The timer rule in force predicts {}; waking up takes time besides.",
+            " The timer rule in force predicts {}; waking up adds to that.",
             units::duration(predicted)
         ),
         None => String::new(),

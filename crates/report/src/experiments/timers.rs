@@ -137,12 +137,13 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .collect();
     let first = told.first()?;
     let random = told.iter().find(|told| told.arming == Arming::RandomPhase);
-    let in_a_loop = prose::when(random.is_some(), || {
-        ", if it begins as soon as the one before it has ended".to_owned()
-    });
+    let sleep = sleep_of(first);
+    let begin = match random {
+        Some(_) => format!("In a loop without pauses between sleeps, {sleep}"),
+        None => sleep,
+    };
     let mut sentences = vec![format!(
-        "{} takes {} in the median{}{in_a_loop}.",
-        sleep_of(first),
+        "{begin} takes {} in the median{}.",
         figures(first)[0],
         in_ticks(first),
     )];

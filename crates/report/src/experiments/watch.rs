@@ -106,8 +106,8 @@ fn hiccups(m: Row<'_, Watch>) -> String {
 }
 
 /// When a cause is named.
-pub(crate) const HOW_NAMED: &str = "A cause is named where what was counted of it makes up at least half of the lateness. \
-                                    Stolen time is counted in steps of 10 ms, so it is named from 5 ms on.";
+pub(crate) const HOW_NAMED: &str = "A cause is named if it explains at least half of the lateness. Time that the hypervisor took is \
+                                    recognised only in waits that are at least 5 ms late.";
 
 /// Causes in words, except the stop of punctual itself, which is in no total.
 pub(crate) const CAUSES: [(Cause, &str); 4] = [
@@ -210,11 +210,11 @@ fn noise(of: &Punctuality, limit: &str) -> String {
             share(late)
         ),
         (missed, 0) => format!(
-            "Noisy: {missed} of {due} deadlines ({}) were missed, and none was served more than {limit} late.",
+            "Noisy: {missed} of {due} deadlines ({}) passed before their wait could begin, and none was served more than {limit} late.",
             share(missed)
         ),
         (missed, late) => format!(
-            "Noisy: of {due} deadlines {missed} were missed ({}) and {late} served more than {limit} late ({}).",
+            "Noisy: of {due} deadlines {missed} passed before their wait could begin ({}), and {late} others were served more than {limit} late ({}).",
             share(missed),
             share(late)
         ),
@@ -243,7 +243,7 @@ fn next_of(most: Option<Cause>, of: &Watch, quieter: Option<usize>) -> String {
                 Some(cpu) => format!(
                     "Next: stop what had the CPU, or watch a quieter one: punctual watch --cpu {cpu}"
                 ),
-                None => "Next: stop what had the CPU; punctual measure load says what a raised priority brings."
+                None => "Next: stop what had the CPU; punctual measure load shows how much a raised priority helps."
                     .to_owned(),
             };
         }
@@ -421,7 +421,7 @@ mod tests {
         let verdict = answer(&run).unwrap();
         assert_eq!(
             verdict.sentences[0],
-            "Noisy: of 10000 deadlines 4081 were missed (40.8 %) and 60 served more than 1 ms late (0.60 %)."
+            "Noisy: of 10000 deadlines 4081 passed before their wait could begin (40.8 %), and 60 others were served more than 1 ms late (0.60 %)."
         );
         let first = |verdict: Verdict| verdict.sentences[1].clone();
         let of_all = first(verdict);
@@ -434,7 +434,7 @@ mod tests {
         missed_only.results[0].missed = 12;
         assert_eq!(
             answer(&missed_only).unwrap().sentences[0],
-            "Noisy: 12 of 10000 deadlines (0.12 %) were missed, and none was served more than 1 ms late."
+            "Noisy: 12 of 10000 deadlines (0.12 %) passed before their wait could begin, and none was served more than 1 ms late."
         );
 
         let Experiment::Watch(old) = &mut run.results[0].experiment else {
@@ -442,9 +442,7 @@ mod tests {
         };
         old.waits = None;
         let verdict = answer(&run).unwrap();
-        assert!(
-            verdict.sentences[0].starts_with("Noisy: of 14081 deadlines 4081 were missed (29.0 %)")
-        );
+        assert!(verdict.sentences[0].starts_with("Noisy: of 14081 deadlines 4081 passed before"));
         assert!(
             first(verdict).ends_with(", without missed ones, as an older version measured it.")
         );

@@ -96,8 +96,10 @@ impl Why {
     );
     /// A percentile among values that a log did not tell apart.
     pub const BEYOND: Self = Self(20, "it lies beyond the histogram of the log");
+    /// A way of waiting that was left out at one of the rates, as slow loops take long.
+    pub const NOT_AT_RATE: Self = Self(21, "left out to save time");
     /// The last one; the reasons of other products come after it.
-    pub const LAST: u8 = 20;
+    pub const LAST: u8 = 21;
 }
 
 /// The head of a column that any measurement can have, and what is below it.

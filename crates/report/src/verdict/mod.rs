@@ -497,7 +497,7 @@ mod tests {
             "1 ms futex+slack=1ns",
         ];
         let rows = calls.map(|call| row(call, "too busy to tell"));
-        let library = row("1 ms adaptive-balanced", "reference");
+        let library = row("1 ms adaptive-balanced", "no verdict");
         let table = Verdict::new(vec!["A sentence.".to_owned()], "Next: nothing.").table(
             ["wait", "predicted", "late", "p90", "verdict"],
             rows.into_iter().chain([library]),

@@ -38,12 +38,23 @@ pub struct Evidence {
     /// How many parameters decide how long waits last, and how many of these are documented or
     /// measured by others.
     pub lengths: (usize, usize),
-    /// The basis of the scheduling under load, in words.
-    pub load: String,
+    /// The basis of the scheduling under load.
+    pub scheduling: SchedulingBasis,
     /// The number of changed parameters, in words.
     pub set: String,
     /// The comparison with a computer: `not yet compared with a Mac`.
     pub compared: String,
+}
+
+/// On what the scheduling of a model rests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SchedulingBasis {
+    /// No parameter decides it, or it is not used.
+    Unused,
+    /// Most of it rests on the book of this title.
+    Book(&'static str),
+    /// The number of its parameters, and how many of these are documented or measured by others.
+    Parameters(usize, usize),
 }
 
 impl Model {
@@ -62,10 +73,10 @@ impl Model {
         let (lengths, load) = (of_part(Part::Lengths), of_part(Part::Load));
         let is_of_book = |of: &&&Parameter| of.source.contains(BOOK);
         let from_book = load.iter().filter(is_of_book).count();
-        let load = match load.len() {
-            0 => String::new(),
-            all if from_book * 2 >= all => format!(". Its scheduler follows \"{BOOK}\""),
-            all => format!(", {} of {all} for its scheduler", sure(&load)),
+        let scheduling = match load.len() {
+            0 => SchedulingBasis::Unused,
+            all if from_book * 2 >= all => SchedulingBasis::Book(BOOK),
+            all => SchedulingBasis::Parameters(all, sure(&load)),
         };
         let compared = known.compared();
         let computer = compared.computer;
@@ -80,7 +91,7 @@ impl Model {
         };
         Some(Evidence {
             lengths: (lengths.len(), sure(&lengths)),
-            load,
+            scheduling,
             set,
             compared,
         })
@@ -104,8 +115,8 @@ mod tests {
     #[test]
     fn it_says_on_what_the_parameters_of_the_run_rest() {
         let windows = evidence("windows-11");
-        let of_book = ". Its scheduler follows \"Windows Internals\"";
-        assert_eq!(windows.load, of_book);
+        let of_book = SchedulingBasis::Book("Windows Internals");
+        assert_eq!(windows.scheduling, of_book);
         assert_eq!(windows.compared, "not yet compared with a Windows computer");
         let all = windows.lengths;
         assert!(all.1 > 0 && all.1 < all.0, "{windows:?}");

@@ -7,7 +7,7 @@ mod known;
 mod parameters;
 mod scheduling;
 
-pub use evidence::{Evidence, Part};
+pub use evidence::{Evidence, Part, SchedulingBasis};
 pub use idle::IdleState;
 pub(crate) use idle::IdleTable;
 pub use known::Known;

@@ -313,7 +313,8 @@ fn of_probe(run: &Run<ZeroRow>) -> Option<Verdict> {
     Some(Verdict::new(sentences, next).told(
         table,
         format!(
-            "CPU time for each 4 KiB. In brackets: {}.",
+            "CPU time for each 4 KiB: the median of the rounds and, in brackets, {}. touch: a first write to each page; \
+             touch-again: a second write; touch-read: a first read; populate: one call brings all pages.",
             interval(rounds)
         ),
     ))

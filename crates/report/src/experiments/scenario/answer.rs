@@ -199,7 +199,7 @@ fn overview(
     let alike = alike
         .iter()
         .filter(|(head, _)| !matches!(*head, "scenario" | "on"));
-    let alike = prose::list(alike.map(|(head, of)| format!("{head} {}", of(&rows[0]))));
+    let alike = prose::list(alike.map(|(head, of)| format!("{head} \"{}\"", of(&rows[0]))));
     let power = |row: &Row<ScenarioThreads>| {
         let mut computers = computers.iter();
         computers
@@ -207,14 +207,14 @@ fn overview(
             .of
             .power_w
     };
-    let waits_of = |row: &Row<ScenarioThreads>| {
-        let asked = row.of.asked_ns?;
-        let from = if asked.min == asked.max { "" } else { "from " };
-        Some(format!("{from}{}", units::nominal(asked.min)))
-    };
+    let waits_of = |row: &Row<ScenarioThreads>| Some(units::nominal(row.of.asked_ns?.min));
+    let is_one_length =
+        |row: &Row<ScenarioThreads>| row.of.asked_ns.is_none_or(|asked| asked.min == asked.max);
+    let are_of_one_length = rows.iter().all(is_one_length);
     // One length for all rows is said below the table.
-    let one_length =
-        waits_of(&rows[0]).filter(|one| rows.iter().all(|row| waits_of(row).as_ref() == Some(one)));
+    let one_length = waits_of(&rows[0]).filter(|one| {
+        are_of_one_length && rows.iter().all(|row| waits_of(row).as_ref() == Some(one))
+    });
     let table = Table::new("", rows)
         .column(heads.join(": "), |row| {
             let labels: Vec<&str> = named.iter().map(|(_, of)| of(row)).collect();
@@ -222,10 +222,10 @@ fn overview(
         })
         .column("wakes/s", |row| row.of.wakes_per_s.map(units::per_second))
         .column(
-            if is_signalled {
-                "sleep/timeout"
-            } else {
-                "wait of"
+            match (is_signalled, are_of_one_length) {
+                (true, _) => "sleep/timeout",
+                (false, true) => "wait of",
+                (false, false) => "shortest wait",
             },
             waits_of,
         )

@@ -5,7 +5,7 @@ use punctual_record::{Cost, Interval, LateTarget, Measurement, Reached, Run, Sub
 
 use crate::select::{self, Row};
 use crate::tables::ratio_within;
-use crate::tables::table::Table;
+use crate::tables::table::{Cell, Table, Why};
 use crate::verdict::{Verdict, typical_in_words};
 use crate::{prose, units};
 
@@ -87,7 +87,9 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     };
     let table = Table::new("", &subjects)
         .column("way to wait", |subject| *subject)
-        .each(rates, |subject, one| one.cell(subject, style));
+        .each(rates, |subject, one| {
+            Cell::or(one.cell(subject, style), Why::NOT_AT_RATE)
+        });
     // There is little room below the sentences of three loops.
     let table = match style {
         Style::Whole => table
@@ -95,7 +97,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
             .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.")
             .mark_in_words(
                 "at least",
-                "at least: nearly all were over 1 ms late, so the true cost is higher.",
+                "at least: nearly all waits were over 1 ms late.",
             ),
         Style::Brief => table.mark_in_words("alike", "alike: not significantly higher."),
     };
@@ -329,7 +331,7 @@ impl<'r> Loop<'r> {
         match (beside(other.m, best, USUAL), ratio) {
             (Beside::Dearer, Some(ratio)) if !self.has_equal_rivals(USUAL) => {
                 let [median, low, high] = [ratio.median, ratio.low, ratio.high].map(units::ratio);
-                let costs = match at_least(other.m, &ratio) {
+                let ratio = match at_least(other.m, &ratio) {
                     Some(ratio) => format!("{ratio} times as much"),
                     None => format!("{median} times as much [{low}..{high}]"),
                 };
@@ -344,11 +346,11 @@ impl<'r> Loop<'r> {
                     ),
                 };
                 let others = match SubjectId::of(&best.subject).is_of_library() {
-                    true => "next that is not adaptive",
-                    false => "cheapest of the others",
+                    true => "non-adaptive ways",
+                    false => "other ways",
                 };
                 format!(
-                    "{begin} {is} ({}).{alike} The {others}, {}, costs {costs}.",
+                    "{begin} {is} ({}).{alike} Of the {others}, {} costs least: {ratio}.",
                     in_brackets(best),
                     other.m.subject
                 )
