@@ -133,15 +133,15 @@ fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     if let Ok(bursts) = bursts_of_the_test() {
         let cpus = bursts.cpus();
         sentences.push(filled(&format!(
-            "While pages came in bursts, the author of the article measured {{test.cpus}} busy CPUs. The simulation of these bursts \
-             gives {cpus:.1} busy CPUs."
+            "The author of the article measured {{test.cpus}} busy CPUs while programs freed pages in bursts. The simulation of these \
+             bursts gives {cpus:.1} busy CPUs."
         )));
     }
     let mut told = lines.iter().zip(told);
     let batches = told.find(|(line, _)| line.what == BATCHES);
     if let Some((line, told)) = batches {
         sentences.push(format!(
-            "If each of them took {} pages at a time, the same CPU time would zero {} times as much memory.",
+            "If each of the {0} threads took {0} pages at a time, the same CPU time would zero {1} times as much memory.",
             line.setting.workers,
             number(told.central.gb_per_cpu_s() / first.gb_per_cpu_s()),
         ));

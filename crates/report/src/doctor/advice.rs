@@ -96,7 +96,7 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
             "Wait with punctual's library (adaptive-balanced): it sleeps for most of the time and spins for the rest.".into(),
             match cpu_fraction {
                 Some(share) => format!(
-                    "{}, for {:.1} % of a CPU in a loop",
+                    "{}, and a 1 ms loop uses {:.1} % of a CPU",
                     measured(*late, situation),
                     share * 100.0
                 ),
@@ -361,7 +361,7 @@ mod tests {
         let expected = |i: usize| all[i].expected.as_str();
         assert_eq!(
             expected(2),
-            "as measured here the lateness falls from 78.0 us to 400 ns, for 4.1 % of a CPU in a loop"
+            "as measured here the lateness falls from 78.0 us to 400 ns, and a 1 ms loop uses 4.1 % of a CPU"
         );
         assert_eq!(expected(3), "50.0 us of the 78.0 us are slack");
         assert!(expected(10).starts_with("at most 28.0 us of the 28.0 us"));

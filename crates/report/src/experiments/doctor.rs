@@ -148,12 +148,13 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         }))
         .column("late", |row| late(row, &rows))
         .in_words("late: the median.")
-        .mark_in_words("lowest", "lowest: the lowest median for this length.")
+        .mark_in_words("lowest", "lowest: for this length.")
         .told([P90])
         .column("verdict", |row| match row.of.verdict {
             Some(Judged::TooBusy) => BUSY,
             verdict => verdict.map_or(REFERENCE, Judged::name),
         })
+        .mark_in_words(REFERENCE, "no verdict: measured for comparison.")
         .mark_in_words(
             "inconclusive",
             "inconclusive: the waits are too few or too varied to confirm the prediction.",

@@ -37,9 +37,9 @@ fn ends(call: &str, group: &[Row<'_, Gap>]) -> Option<String> {
         return None;
     };
     let [short, long] = [short, long].map(units::nominal);
-    let later = if last < first { "less late" } else { "later" };
+    let more = if last < first { "less" } else { "more" };
     Some(format!(
-        "With {call}, a sleep of {long} ends {} {later} in the median than one of {short}.",
+        "With {call}, the median lateness of a sleep of {long} is {} {more} than that of {short}.",
         units::duration((last - first).abs())
     ))
 }

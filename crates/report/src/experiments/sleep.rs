@@ -258,6 +258,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
             let mean = if is_mean(row) { " (mean)" } else { "" };
             Cell::from(units::duration(typical_ns(row)) + mean).marked(mark)
         })
+        .mark_in_words("(mean)", "(mean): fewer than 20 waits.")
         .mark_in_words("alike", "alike: not significantly above the lowest.")
         .told([P99])
         .if_known()
@@ -268,13 +269,9 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .blank(Why::NOT_COUNTED);
     let waits = select::waits(&rows);
     let next = "Next: punctual doctor says why waits are this late, and what helps; --full has all lengths.";
-    let late = match rows.iter().any(is_mean) {
-        true => "late: the median, or the mean of fewer than 20 waits.",
-        false => "late: the median.",
-    };
     Some(Verdict::new(sentences, next).told(
         table,
-        format!("{waits} waits of 1 ms for each call. {late}"),
+        format!("{waits} waits of 1 ms for each call. late: the median."),
     ))
 }
 

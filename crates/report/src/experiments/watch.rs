@@ -201,6 +201,7 @@ fn noise(of: &Punctuality, limit: &str) -> String {
     let (due, missed) = (of.due(), of.missed().unwrap_or(0));
     let hiccups = of.hiccups().unwrap_or(0);
     let share = |n| format!("{} %", units::percent(of.share(n)));
+    let their = if missed == 1 { "its" } else { "their" };
     match (missed, hiccups) {
         (0, 0) => {
             format!("Quiet: none of {due} deadlines was missed or served more than {limit} late.")
@@ -210,11 +211,11 @@ fn noise(of: &Punctuality, limit: &str) -> String {
             share(late)
         ),
         (missed, 0) => format!(
-            "Noisy: {missed} of {due} deadlines ({}) passed before their wait could begin, and none was served more than {limit} late.",
+            "Noisy: {missed} of {due} deadlines ({}) passed before {their} wait could begin, and none was served more than {limit} late.",
             share(missed)
         ),
         (missed, late) => format!(
-            "Noisy: of {due} deadlines {missed} passed before their wait could begin ({}), and {late} others were served more than {limit} late ({}).",
+            "Noisy: of {due} deadlines, {missed} passed before {their} wait could begin ({}), and {late} others were served more than {limit} late ({}).",
             share(missed),
             share(late)
         ),
@@ -421,7 +422,7 @@ mod tests {
         let verdict = answer(&run).unwrap();
         assert_eq!(
             verdict.sentences[0],
-            "Noisy: of 10000 deadlines 4081 passed before their wait could begin (40.8 %), and 60 others were served more than 1 ms late (0.60 %)."
+            "Noisy: of 10000 deadlines, 4081 passed before their wait could begin (40.8 %), and 60 others were served more than 1 ms late (0.60 %)."
         );
         let first = |verdict: Verdict| verdict.sentences[1].clone();
         let of_all = first(verdict);
@@ -442,7 +443,7 @@ mod tests {
         };
         old.waits = None;
         let verdict = answer(&run).unwrap();
-        assert!(verdict.sentences[0].starts_with("Noisy: of 14081 deadlines 4081 passed before"));
+        assert!(verdict.sentences[0].starts_with("Noisy: of 14081 deadlines, 4081 passed before"));
         assert!(
             first(verdict).ends_with(", without missed ones, as an older version measured it.")
         );

@@ -305,6 +305,9 @@ fn of_probe(run: &Run<ZeroRow>) -> Option<Verdict> {
         .collect();
     let table = Table::new("", &steps)
         .column("step", |(step, _)| *step)
+        .mark_in_words("populate", "populate: one call brings all pages.")
+        .mark_in_words("touch-read", "touch-read: a first read.")
+        .mark_in_words("touch-again", "touch-again: a second write.")
         .column("ordinary pages", |(_, [ordinary, _])| ordinary.map(within))
         .column("huge pages", |(_, [_, huge])| huge.map(within));
     let rounds = steps_of_pages.filter_map(|row| Some(row.page_cost()?.rounds.len() as u64));
@@ -313,8 +316,7 @@ fn of_probe(run: &Run<ZeroRow>) -> Option<Verdict> {
     Some(Verdict::new(sentences, next).told(
         table,
         format!(
-            "CPU time for each 4 KiB: the median of the rounds and, in brackets, {}. touch: a first write to each page; \
-             touch-again: a second write; touch-read: a first read; populate: one call brings all pages.",
+            "CPU time for each 4 KiB: the median and, in brackets, {}. touch: a first write to each page.",
             interval(rounds)
         ),
     ))

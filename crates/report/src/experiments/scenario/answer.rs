@@ -229,6 +229,9 @@ fn overview(
             },
             waits_of,
         )
+        .in_words(prose::when(!is_signalled && !are_of_one_length, || {
+            "shortest wait: the shortest that was requested. late: from the deadline on.".to_owned()
+        }))
         .only_if(one_length.is_none())
         .column("slept p50", |row| Some(units::fine(row.of.slept_ns?.p50?)))
         .in_words("slept: the median time from the call to its return.")

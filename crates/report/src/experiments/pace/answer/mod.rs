@@ -93,18 +93,17 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     // There is little room below the sentences of three loops.
     let table = match style {
         Style::Whole => table
+            .mark_in_words("cheapest", "cheapest: significantly lowest.")
             .mark_in_words("alike", "alike: not significantly above the lowest.")
+            .mark_in_words(SubjectId::Library.name(), "punctual: sleep_until.")
             .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.")
-            .mark_in_words(
-                "at least",
-                "at least: nearly all waits were over 1 ms late.",
-            ),
+            .mark_in_words("at least", "at least: nearly all over 1 ms late."),
         Style::Brief => table.mark_in_words("alike", "alike: not significantly higher."),
     };
     let caption = format!(
-        "Figures: costs of a wait, divided by the lowest of the column. Cost: CPU time + 10 x lateness. Lateness above 1 ms counts as 1 ms. \
-         In brackets: 95 % interval. \
-         {rounds} rounds; each way has {waits} waits.{of_all}"
+        "Figures: cost of a wait / lowest cost of the column. Cost: CPU time + 10 x lateness, which counts up to 1 ms. \
+         [..]: 95 % interval. \
+         Each way: {rounds} rounds, {waits} waits.{of_all}"
     );
     let verdict = Verdict::new(sentences, next).told(table, caption);
     Some(verdict.shows_named(spare))
