@@ -124,7 +124,7 @@ pub fn machine_facts() -> MachineFacts {
 fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     let (first, line) = (&told[0].central, &lines[0]);
     let mut sentences = vec![format!(
-        "In an article (docs/articles.md) {} threads on {} CPUs zero one page at a time. Simulated, they spend {} % of their CPU \
+        "In an article (docs/articles.md) {} threads on {} CPUs zero memory page by page. Simulated, they spend {} % of their CPU \
          time waiting for a spin lock.",
         line.setting.workers,
         line.machine.topology.cpus(),
@@ -190,8 +190,8 @@ pub fn verdict(lines: &[Line], told: &[Prediction]) -> Verdict {
         })
         .column("gain", |(_, told)| gain(told, first))
         .in_words(format!(
-            "The table is without bursts. batch: pages taken at a time. gain: GB (1e9 bytes) per CPU-s, not per s, as a multiple of \
-             the first row.{unconfirmed}"
+            "The table is without bursts. batch: pages taken at a time. gain: GB per CPU-s, divided by that of the first row. \
+             GB: 1e9 bytes.{unconfirmed}"
         ));
     let verdict = Verdict {
         heading: "punctual zero simulate article: Windows 10 and remedies, simulated".to_owned(),

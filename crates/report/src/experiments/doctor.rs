@@ -204,13 +204,17 @@ fn in_words(row: &Row<'_, Doctor>) -> String {
         );
     }
     let predicted = units::lateness(predicted);
+    if row.of.verdict == Some(Judged::TooBusy) {
+        return format!(
+            "{begin}. The timer rule in force predicts {predicted}. The computer was too busy to find the cause of the difference."
+        );
+    }
     let measured = select::typical_ns(row.m).map(units::lateness);
     let verdict = match row.of.verdict {
         Some(Judged::Agrees) if measured.as_ref() == Some(&predicted) => {
             return format!("{begin}. The timer rule in force predicts the same.");
         }
         Some(Judged::Agrees) => "which agrees",
-        Some(Judged::TooBusy) => "and the computer was too busy to explain the difference",
         Some(Judged::Disagrees) => "which differs: something else makes it late",
         Some(Judged::Sooner) => "but other interrupts ended it sooner",
         _ => "but these waits are too few or too varied to confirm that",
@@ -412,7 +416,8 @@ mod tests {
         });
         let busy = answer(&run).unwrap();
         assert!(
-            busy.sentences[0].ends_with("and the computer was too busy to explain the difference."),
+            busy.sentences[0]
+                .ends_with("The computer was too busy to find the cause of the difference."),
             "{busy:?}"
         );
         assert_eq!(busy.sentences[1], "A sleep ends at a tick.");

@@ -139,7 +139,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let random = told.iter().find(|told| told.arming == Arming::RandomPhase);
     let sleep = sleep_of(first);
     let begin = match random {
-        Some(_) => format!("In a loop without pauses between sleeps, {sleep}"),
+        Some(_) => format!("In a loop that only sleeps, {sleep}"),
         None => sleep,
     };
     let mut sentences = vec![format!(

@@ -215,7 +215,7 @@ fn noise(of: &Punctuality, limit: &str) -> String {
             share(missed)
         ),
         (missed, late) => format!(
-            "Noisy: of {due} deadlines, {missed} passed before {their} wait could begin ({}), and {late} others were served more than {limit} late ({}).",
+            "Noisy: {missed} of {due} deadlines passed before {their} wait could begin ({}), and {late} others were served more than {limit} late ({}).",
             share(missed),
             share(late)
         ),
@@ -244,7 +244,7 @@ fn next_of(most: Option<Cause>, of: &Watch, quieter: Option<usize>) -> String {
                 Some(cpu) => format!(
                     "Next: stop what had the CPU, or watch a quieter one: punctual watch --cpu {cpu}"
                 ),
-                None => "Next: stop what had the CPU; punctual measure load shows how much a raised priority helps."
+                None => "Next: stop what had the CPU. How much a raised priority helps: punctual measure load"
                     .to_owned(),
             };
         }
@@ -422,7 +422,7 @@ mod tests {
         let verdict = answer(&run).unwrap();
         assert_eq!(
             verdict.sentences[0],
-            "Noisy: of 10000 deadlines, 4081 passed before their wait could begin (40.8 %), and 60 others were served more than 1 ms late (0.60 %)."
+            "Noisy: 4081 of 10000 deadlines passed before their wait could begin (40.8 %), and 60 others were served more than 1 ms late (0.60 %)."
         );
         let first = |verdict: Verdict| verdict.sentences[1].clone();
         let of_all = first(verdict);
@@ -443,7 +443,7 @@ mod tests {
         };
         old.waits = None;
         let verdict = answer(&run).unwrap();
-        assert!(verdict.sentences[0].starts_with("Noisy: of 14081 deadlines, 4081 passed before"));
+        assert!(verdict.sentences[0].starts_with("Noisy: 4081 of 14081 deadlines passed before"));
         assert!(
             first(verdict).ends_with(", without missed ones, as an older version measured it.")
         );

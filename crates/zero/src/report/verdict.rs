@@ -305,7 +305,10 @@ fn of_probe(run: &Run<ZeroRow>) -> Option<Verdict> {
         .collect();
     let table = Table::new("", &steps)
         .column("step", |(step, _)| *step)
-        .mark_in_words("populate", "populate: one call brings all pages.")
+        .mark_in_words(
+            "populate",
+            "populate: one call makes the OS supply all pages.",
+        )
         .mark_in_words("touch-read", "touch-read: a first read.")
         .mark_in_words("touch-again", "touch-again: a second write.")
         .column("ordinary pages", |(_, [ordinary, _])| ordinary.map(within))

@@ -210,9 +210,9 @@ fn huge_pages_are_called_cheaper_only_where_they_are() {
         (less, "the 95 % interval"),
         (alike, "the lowest and highest of the rounds"),
     ] {
-        let text = verdict.text(200);
+        let text = verdict.text(200).replace('\n', " ");
         assert!(
-            text.contains(&format!("In brackets: {brackets}.")),
+            text.contains(&format!("in brackets, {brackets}.")),
             "{text}"
         );
     }

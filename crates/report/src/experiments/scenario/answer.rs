@@ -192,7 +192,11 @@ fn overview(
     let (named, alike): (Vec<_>, Vec<_>) = LABELS
         .iter()
         .partition(|(head, _)| differs(head) || differing.is_empty() && *head == "thread");
-    let heads: Vec<&str> = named.iter().map(|(head, _)| *head).collect();
+    let heads = named.iter().map(|(head, _)| match *head {
+        "on" => "computer",
+        head => head,
+    });
+    let heads: Vec<&str> = heads.collect();
     // A wait for other threads is late from their signal on.
     let is_signalled = rows.iter().any(|row| row.of.since_signal_ns.is_some());
     // The heading names the one scenario, and its one model.
@@ -230,7 +234,8 @@ fn overview(
             waits_of,
         )
         .in_words(prose::when(!is_signalled && !are_of_one_length, || {
-            "shortest wait: the shortest that was requested. late: from the deadline on.".to_owned()
+            "shortest wait: the shortest that was requested. late: from the deadline to the wake."
+                .to_owned()
         }))
         .only_if(one_length.is_none())
         .column("slept p50", |row| Some(units::fine(row.of.slept_ns?.p50?)))

@@ -101,7 +101,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         Style::Brief => table.mark_in_words("alike", "alike: not significantly higher."),
     };
     let caption = format!(
-        "Figures: cost of a wait / lowest cost of the column. Cost: CPU time + 10 x lateness, which counts up to 1 ms. \
+        "Figures: cost of a wait / lowest cost of the column. Cost: CPU time + 10 x lateness (at most 1 ms). \
          [..]: 95 % interval. \
          Each way: {rounds} rounds, {waits} waits.{of_all}"
     );
