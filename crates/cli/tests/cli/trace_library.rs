@@ -235,11 +235,12 @@ fn the_slack_of_the_thread_is_known() {
     assert!(parts(&run) > parts(&usual), "{run:?}");
 }
 
-/// Beside a thread that never sleeps on the same CPU.
+/// Beside a thread that never sleeps on the same CPU. The waiting thread is nice, as otherwise each of its
+/// wake-ups may preempt the other at once.
 #[test]
 fn the_wait_for_a_cpu_and_the_return_are_seen() {
     let folder = folder();
-    let script = "while :; do :; done & ./waits sleeps 30; kill $!";
+    let script = "while :; do :; done & nice -n 19 ./waits sleeps 30; kill $!";
     let run = traced(folder.path(), &format!("taskset -c 0 sh -c '{script}'"));
     let sum = |part: fn(&Traced) -> u64| waits(&run).into_iter().map(part).sum::<u64>();
     let facts = run.beside.traced.as_ref().unwrap();
