@@ -225,6 +225,45 @@ mod tests {
     }
 
     #[test]
+    fn published_and_inferred_parameters_are_counted() {
+        let said = |names: &[&str]| {
+            let models = names.iter().map(|name| Model::parse(name).unwrap());
+            evidence(&models.collect::<Vec<_>>())
+        };
+        assert_eq!(
+            said(&["macos"]),
+            [
+                "Model macos: not yet compared with a Mac. Sleep parameters: 2 published, 3 inferred. Scheduler: 2 published, 0 inferred."
+            ]
+        );
+        // Both counts are of all models with the same words.
+        let [one, other, both] = [
+            &["windows-7"][..],
+            &["windows-11"],
+            &["windows-7", "windows-11"],
+        ]
+        .map(said);
+        let counted = |said: &[String]| -> Vec<u32> {
+            let words = said[0].split(|c: char| !c.is_ascii_digit() && c != '-');
+            words.filter_map(|word| word.parse().ok()).collect()
+        };
+        let sum: Vec<u32> = counted(&one)
+            .into_iter()
+            .zip(counted(&other))
+            .map(|(a, b)| a + b)
+            .collect();
+        assert_eq!(counted(&both), sum);
+        assert!(
+            both[0].starts_with("Models windows-7, windows-11: not yet compared"),
+            "{both:?}"
+        );
+        assert!(
+            both[0].ends_with("Scheduler: as in \"Windows Internals\"."),
+            "{both:?}"
+        );
+    }
+
+    #[test]
     fn a_model_says_each_cost_once() {
         for (name, there, not_there) in [
             ("linux", "nap_ns", "cpu_per_nap_ns"),

@@ -3,10 +3,13 @@
 use punctual_core::Nanos;
 use std::borrow::Cow;
 
-use punctual_record::{Advice, Change, Disturbance, DoctorFindings, QuotaFile, Remedy, Situation};
+use punctual_record::{
+    Advice, Change, Disturbance, DoctorFindings, QuotaFile, Remedy, Situation, SubjectId,
+};
 
+use crate::experiments::doctor::USUAL_NS;
 use crate::units::duration;
-use crate::{prose, warnings};
+use crate::{prose, units, warnings};
 
 /// All remedies, in their order.
 pub(super) fn in_words(findings: &DoctorFindings) -> Vec<Advice> {
@@ -93,11 +96,15 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
             )
         }
         Remedy::UseLibrary { late, cpu_fraction } => (
-            "Wait with punctual's library (adaptive-balanced): it sleeps for most of the time and spins for the rest.".into(),
+            format!(
+                "Wait with punctual's library ({}): it sleeps for most of the time and spins for the rest.",
+                SubjectId::DEFAULT.name()
+            ),
             match cpu_fraction {
                 Some(share) => format!(
-                    "{}, and a 1 ms loop uses {:.1} % of a CPU",
+                    "{}, and a {} loop uses {:.1} % of a CPU",
                     measured(*late, situation),
+                    units::nominal(USUAL_NS),
                     share * 100.0
                 ),
                 None => measured(*late, situation),

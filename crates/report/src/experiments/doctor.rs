@@ -102,7 +102,7 @@ fn allows_wake(of: &Doctor) -> bool {
 }
 
 /// The length that people ask about.
-const USUAL_NS: u64 = 1_000_000;
+pub(crate) const USUAL_NS: u64 = 1_000_000;
 
 pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let diagnosis = run.beside.doctor.as_ref()?;
@@ -125,9 +125,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         }
         None => "None of the known remedies would make these waits better.".to_owned(),
     });
-    let is_quieter = (run.disturbance.as_ref()).is_some_and(|seen| seen.quieter_cpu.is_some());
     let next = match advice.first() {
-        Some(_) if is_busy && is_quieter => "Next, on a CPU that was idle more:",
         Some(_) => "Next:",
         None => "Next: punctual bench says which way to wait costs least here.",
     };
@@ -416,8 +414,9 @@ mod tests {
         });
         let busy = answer(&run).unwrap();
         assert!(
-            busy.sentences[0]
-                .ends_with("The computer was too busy to find the cause of the difference."),
+            busy.sentences[0].ends_with(
+                "predicts 14.6 ms. The computer was too busy to find the cause of the difference."
+            ),
             "{busy:?}"
         );
         assert_eq!(busy.sentences[1], "A sleep ends at a tick.");
@@ -432,7 +431,7 @@ mod tests {
     fn what_is_predicted_to_be_early_is_not_negative() {
         let mut run = diagnosed(Some(Judged::Agrees), vec![]);
         for m in &mut run.results {
-            m.predicted_late_ns = Some(-14);
+            m.predicted_late_ns = Some(-13);
             m.late_ns = Late::of(&[-14; 40]);
         }
         let early = answer(&run).unwrap();
@@ -441,7 +440,10 @@ mod tests {
             sentence.contains("ends 14 ns early in the median"),
             "{sentence}"
         );
-        assert!(sentence.ends_with("predicts the same."), "{sentence}");
+        assert!(
+            sentence.ends_with("predicts 13 ns early, which agrees."),
+            "{sentence}"
+        );
         assert!(early.overview.unwrap().caption.contains("Below 0: early."));
     }
 

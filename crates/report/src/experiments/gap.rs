@@ -39,7 +39,7 @@ fn ends(call: &str, group: &[Row<'_, Gap>]) -> Option<String> {
     let [short, long] = [short, long].map(units::nominal);
     let more = if last < first { "less" } else { "more" };
     Some(format!(
-        "With {call}, the median lateness of a sleep of {long} is {} {more} than that of {short}.",
+        "With {call}, the typical lateness of a sleep of {long} is {} {more} than that of {short}.",
         units::duration((last - first).abs())
     ))
 }

@@ -239,9 +239,6 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .map(|row| (row.of.method.as_str(), judged(least, row)))
         .collect();
     sentences.extend(least_late(&rows, ordinary, &others));
-    let is_mean = |row: &Row<'_, Sleep>| {
-        select::typical_late_ns(row.m).is_some_and(|(_, is_median)| !is_median)
-    };
     let early = rows.iter().filter(|row| row.m.late_ns.early > 0);
     let early = prose::list(early.map(|row| &row.of.method));
     if !early.is_empty() {
@@ -253,10 +250,10 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
             let is_least = std::ptr::eq(row.m, least.m);
             let mark = match is_least {
                 true => (rows.len() > 1).then_some("lowest"),
-                false => (judged(least, row) != Judged::Apart).then_some("alike"),
+                false => (judged(least, row) == Judged::Alike).then_some("alike"),
             };
-            let mean = if is_mean(row) { " (mean)" } else { "" };
-            Cell::from(units::duration(typical_ns(row)) + mean).marked(mark)
+            let mean = prose::when(select::is_mean(row), || " (mean)".to_owned());
+            Cell::from(units::duration(typical_ns(row)) + &mean).marked(mark)
         })
         .mark_in_words("(mean)", "(mean): fewer than 20 waits.")
         .mark_in_words("alike", "alike: not significantly above the lowest.")
@@ -477,6 +474,26 @@ mod tests {
         assert_eq!(
             (rows[0][0].as_str(), rows[1][0].as_str()),
             ("timer", "Sleep")
+        );
+    }
+
+    #[test]
+    fn a_mean_stands_where_there_are_too_few_waits_for_a_median() {
+        let late = |n| {
+            let text = answer(&of_waits(vec![
+                row("a", &vec![7_000; n]),
+                row("b", &[9_000; 20]),
+            ]));
+            text.unwrap().text(80).replace('\n', " ")
+        };
+        let few = late(19);
+        assert!(few.contains("7.00 us (mean)"), "{few}");
+        assert!(few.contains("(mean): fewer than 20 waits."), "{few}");
+        assert!(!late(20).contains("(mean)"));
+        // Without rounds nothing is judged, in the table neither.
+        assert!(
+            few.contains("6 rounds are needed") && !few.contains("alike"),
+            "{few}"
         );
     }
 

@@ -136,7 +136,7 @@ fn came_out(rows: &[Row<ScenarioThreads>]) -> Option<String> {
     let differing = differing(&known);
     let of = |row: &Row<ScenarioThreads>| {
         let labels = differing.iter().map(|&(label, of)| match label {
-            "on" => format!("on {}", of(row)),
+            "computer" => format!("on {}", of(row)),
             "phase" | "scenario" => format!("in the {label} \"{}\"", of(row)),
             label => format!("{label} \"{}\"", of(row)),
         });
@@ -169,7 +169,7 @@ type Label = for<'r> fn(&Row<'r, ScenarioThreads>) -> &'r str;
 
 const LABELS: [(&str, Label); 4] = [
     ("scenario", |row| &row.of.at.scenario),
-    ("on", |row| &row.of.at.on),
+    ("computer", |row| &row.of.at.on),
     ("thread", |row| &row.m.subject),
     ("phase", |row| &row.of.at.phase),
 ];
@@ -192,17 +192,13 @@ fn overview(
     let (named, alike): (Vec<_>, Vec<_>) = LABELS
         .iter()
         .partition(|(head, _)| differs(head) || differing.is_empty() && *head == "thread");
-    let heads = named.iter().map(|(head, _)| match *head {
-        "on" => "computer",
-        head => head,
-    });
-    let heads: Vec<&str> = heads.collect();
+    let heads: Vec<&str> = named.iter().map(|(head, _)| *head).collect();
     // A wait for other threads is late from their signal on.
     let is_signalled = rows.iter().any(|row| row.of.since_signal_ns.is_some());
     // The heading names the one scenario, and its one model.
     let alike = alike
         .iter()
-        .filter(|(head, _)| !matches!(*head, "scenario" | "on"));
+        .filter(|(head, _)| !matches!(*head, "scenario" | "computer"));
     let alike = prose::list(alike.map(|(head, of)| format!("{head} \"{}\"", of(&rows[0]))));
     let power = |row: &Row<ScenarioThreads>| {
         let mut computers = computers.iter();

@@ -121,7 +121,11 @@ fn laid_out<'r, E>(
     let labels: [(&str, bool, Word); 3] = [
         ("thread", subjects, |m| &m.subject),
         ("phase", several.phases, phase),
-        ("on", several.models || !(subjects || several.phases), model),
+        (
+            "computer",
+            several.models || !(subjects || several.phases),
+            model,
+        ),
     ];
     let labels = labels.into_iter().filter(|(_, is_told, _)| *is_told);
     let labels: Vec<_> = labels.map(|(head, _, of)| (head, of)).collect();
@@ -490,7 +494,7 @@ pub(crate) fn expectations(all: &[Expectation]) -> Option<Section> {
     let labels: Vec<(&str, Told)> = [
         ("of", (|e| &e.subject) as Told),
         ("phase", |e| &e.phase),
-        ("on", |e| &e.on),
+        ("computer", |e| &e.on),
     ]
     .into_iter()
     .filter(|(head, of)| *head == "of" || differs(*of))

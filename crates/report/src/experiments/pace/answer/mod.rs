@@ -85,10 +85,15 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         ..=2 => Style::Whole,
         _ => Style::Brief,
     };
+    // Slow loops have fewer ways, unless the run ended before its time.
+    let blank = match run.interrupted {
+        true => Why::NOT_MEASURED,
+        false => Why::NOT_AT_RATE,
+    };
     let table = Table::new("", &subjects)
         .column("way to wait", |subject| *subject)
         .each(rates, |subject, one| {
-            Cell::or(one.cell(subject, style), Why::NOT_AT_RATE)
+            Cell::or(one.cell(subject, style), blank)
         });
     // There is little room below the sentences of three loops.
     let table = match style {
