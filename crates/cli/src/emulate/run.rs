@@ -136,9 +136,40 @@ pub(super) fn prepared(args: &EmulateArgs, model: &Model, seed: u64) -> Result<R
     })
 }
 
-/// The process of the program, as soon as there is one; what it has after its end.
-static PROGRAM: AtomicI32 = AtomicI32::new(0);
+static PROGRAM: Program = Program::new();
+
+/// The process of the program: none yet, one, or what there is after its end.
+struct Program(AtomicI32);
+
+const NONE_YET: i32 = 0;
 const ENDED: i32 = -1;
+/// There was a termination before there was a process, which gets it then.
+const TERMINATED: i32 = -2;
+
+impl Program {
+    const fn new() -> Self {
+        Self(AtomicI32::new(NONE_YET))
+    }
+
+    /// A termination has come. Returns the process that is to get it, or the state without one.
+    fn terminated(&self) -> i32 {
+        let found =
+            self.0
+                .compare_exchange(NONE_YET, TERMINATED, Ordering::AcqRel, Ordering::Acquire);
+        found.unwrap_or_else(|found| found)
+    }
+
+    /// Returns whether a termination came before the process.
+    fn started(&self, process: i32) -> bool {
+        self.0.swap(process, Ordering::AcqRel) == TERMINATED
+    }
+}
+
+fn terminate(process: i32) {
+    // It may have ended.
+    let process = Pid::from_raw(process);
+    process.map(|process| kill_process(process, Signal::TERM));
+}
 
 /// Runs the program to its end. A termination goes to it; the terminal sends Ctrl-C to both. Once it has ended, either ends
 /// what it left behind, which a tracer waits for.
@@ -147,23 +178,26 @@ pub(super) fn watched(
     stage: &Stage<'_>,
     emulated: Option<(&Run, &fs::File)>,
 ) -> Result<ExitStatus, Failure> {
-    let pass_on = |ask| match (ask, PROGRAM.load(Ordering::Acquire)) {
-        (Ask::Terminate, program @ 1..) => {
-            // It may have ended.
-            let program = Pid::from_raw(program);
-            program.map(|program| kill_process(program, Signal::TERM));
+    let pass_on = |ask| match ask {
+        Ask::Terminate => match PROGRAM.terminated() {
+            NONE_YET => {}
+            process @ 1.. => terminate(process),
+            _ => std::process::exit(128 + Signal::TERM.as_raw()),
+        },
+        Ask::Interrupt if PROGRAM.0.load(Ordering::Acquire) == ENDED => {
+            std::process::exit(128 + Signal::INT.as_raw())
         }
-        (Ask::Terminate, _) => std::process::exit(128 + Signal::TERM.as_raw()),
-        (Ask::Interrupt, ENDED) => std::process::exit(128 + Signal::INT.as_raw()),
-        (Ask::Interrupt, _) => {}
+        Ask::Interrupt => {}
     };
     signals::on_ask(pass_on).map_err(|why| Failure::new(REFUSED, why.to_string()))?;
-    to_its_end(command, stage, emulated, |event| {
-        let program = match event {
-            Event::Started(program) => program as i32,
-            Event::Ended => ENDED,
-        };
-        PROGRAM.store(program, Ordering::Release);
+    to_its_end(command, stage, emulated, |event| match event {
+        Event::Started(process) => {
+            let process = process as i32;
+            if PROGRAM.started(process) {
+                terminate(process);
+            }
+        }
+        Event::Ended => PROGRAM.0.store(ENDED, Ordering::Release),
     })
 }
 
@@ -272,4 +306,25 @@ pub(super) fn each_logged(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_termination_that_comes_before_the_process_is_for_it() {
+        let program = Program::new();
+        assert_eq!(program.terminated(), NONE_YET);
+        assert!(program.started(7));
+        assert_eq!(program.terminated(), 7);
+
+        let program = Program::new();
+        assert!(!program.started(7));
+        assert_eq!(program.terminated(), 7);
+        // The second one does not wait for a process that does not come.
+        let program = Program::new();
+        assert_eq!(program.terminated(), NONE_YET);
+        assert_eq!(program.terminated(), TERMINATED);
+    }
 }
