@@ -4,6 +4,7 @@
 //!     cargo bench --bench crowd                    24 rounds, ten minutes
 //!     cargo bench --bench crowd -- 6               as many as that
 //!     cargo bench --bench crowd -- 6 threads:64    of the crowds that are called so
+//!     cargo bench --bench crowd -- 6 threads:128:200us    of a crowd that is not in the list
 //!
 //! Subjects take turns, and each round begins with another one. A turn lasts a quarter of a
 //! second, with new threads and processes in each, so that the time they take to learn counts.
@@ -68,6 +69,17 @@ const CROWDS: [Crowd; 15] = [
 
 const TURN: Duration = Duration::from_millis(250);
 const LATE_MAX_NS: u64 = 1_000_000;
+
+/// `threads:128:200us` is 128 threads that wait for 200 us in the mean.
+fn named_crowd(name: &str) -> Option<Crowd> {
+    let mut parts = name.split(':');
+    let kinds = ["threads", "same", "loops", "processes"];
+    let first = parts.next()?;
+    let kind = kinds.into_iter().find(|kind| *kind == first)?;
+    let many = parts.next()?.parse().ok()?;
+    let us = parts.next()?.strip_suffix("us")?.parse().ok()?;
+    Some(crowd(kind, many, us, 0))
+}
 
 impl std::fmt::Display for Crowd {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -246,10 +258,17 @@ fn main() {
     let asked = args.iter().find_map(|arg| arg.parse().ok());
     let rounds = if is_bench { asked.unwrap_or(24) } else { 1 };
     let named: Vec<&String> = args.iter().filter(|arg| arg.contains(':')).collect();
-    for crowd in CROWDS {
+    let is_asked = |crowd: &Crowd| {
         let name = crowd.to_string();
-        let is_asked = named.is_empty() || named.iter().any(|part| name.starts_with(*part));
-        if !is_asked || (!is_bench && crowd.many > 3) {
+        named.is_empty() || named.iter().any(|part| name.starts_with(*part))
+    };
+    let mut crowds: Vec<Crowd> = CROWDS.into_iter().filter(is_asked).collect();
+    if crowds.is_empty() {
+        crowds = named.iter().filter_map(|name| named_crowd(name)).collect();
+    }
+    for crowd in crowds {
+        let name = crowd.to_string();
+        if !is_bench && crowd.many > 3 {
             continue;
         }
         let mut hogs: Vec<Child> = (0..crowd.hogs).map(|_| busy()).collect();

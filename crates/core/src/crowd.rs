@@ -13,7 +13,9 @@
 //! while: the more often, the longer. Where several threads wait, spins are also short then.
 //! The scheduler owes the busy threads the time that was spun, and takes it back from the waits
 //! that follow. Where more threads spin than the CPUs can serve, naps keep their slack: an interrupt
-//! for each takes CPU time that is lacking. If that is not enough, spins are short there as well.
+//! for each takes CPU time that is lacking. Spins are limited there, because the queue of threads that
+//! offer their CPUs grows with them. Where most spins still end as late as a nap would, they are in
+//! vain: for a while they are short, and keep their CPU.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -60,14 +62,18 @@ const PAUSE_FADES: u64 = 64;
 const SHORT: Nanos = Nanos::from_us(5);
 const SHORT_MAX_NS: u64 = 4_000_000_000;
 /// The CPUs are overloaded where no spin was alone for this long, and so many others spin for each
-/// CPU. Naps then keep their slack. If they did already, spins are short for a while.
+/// CPU. Naps then keep their slack.
 const OVERLOADED_NS: u64 = 32_000_000;
 const OVERLOADED_BY: u32 = 2;
-const OVERLOAD_LASTS_NS: u64 = 1_000_000_000;
-/// A wait whose nap ended so late would hardly end later with the slack.
-const OVERSLEPT: Nanos = Nanos::from_us(75);
-/// While spins are short, and so many more waits than spins ended that late, naps keep their slack.
-const OVERSLEPT_MANY: u32 = 64;
+/// The most that a wait spins there. Without a limit new threads, which all queue, learn to spin their
+/// whole waits.
+const OVERLOADED_MOST: Nanos = Nanos::from_us(60);
+/// A spin that ended so late gained nothing: a nap with slack ends no later.
+const VAIN: Nanos = Nanos::from_us(50);
+/// Where so many more spins ended that late than did not, spins are in vain for a while. New threads
+/// end many waits late until they have learned.
+const VAIN_MANY: u32 = 4_096;
+const VAIN_LASTS_NS: u64 = 1_000_000_000;
 
 /// The shared notes of the waiting threads of one process.
 ///
@@ -82,11 +88,12 @@ pub struct Crowd {
     met_at: AtomicU64,
     slack_until: AtomicU64,
     slack_ns: AtomicU64,
+    overloaded_at: AtomicU64,
     disturbed_at: AtomicU64,
     paused_until: AtomicU64,
     short_until: AtomicU64,
-    overslept: AtomicU32,
-    overslept_until: AtomicU64,
+    vain: AtomicU32,
+    vain_until: AtomicU64,
     together_since: AtomicU64,
     pause_ns: AtomicU64,
 }
@@ -96,8 +103,8 @@ pub struct Crowd {
 pub enum Spun {
     /// It kept the CPU, and ended this late.
     Kept(Nanos),
-    /// It offered the CPU, and always got it back soon.
-    Shared,
+    /// It offered the CPU, always got it back soon, and ended this late.
+    Shared(Nanos),
     /// It offered the CPU, and a busy thread took it.
     Lost,
 }
@@ -120,11 +127,12 @@ impl Crowd {
             met_at: AtomicU64::new(0),
             slack_until: AtomicU64::new(0),
             slack_ns: AtomicU64::new(SLACK_FIRST_NS),
+            overloaded_at: AtomicU64::new(0),
             disturbed_at: AtomicU64::new(0),
             paused_until: AtomicU64::new(0),
             short_until: AtomicU64::new(0),
-            overslept: AtomicU32::new(0),
-            overslept_until: AtomicU64::new(0),
+            vain: AtomicU32::new(0),
+            vain_until: AtomicU64::new(0),
             together_since: AtomicU64::new(0),
             pause_ns: AtomicU64::new(PAUSE_FIRST_NS),
         }
@@ -163,6 +171,7 @@ impl Crowd {
         let is_recent = |at| is_recent(at, now, MEMORY_NS);
         (others > 0 || is_recent(&self.met_at) || is_recent(&self.disturbed_at))
             && now >= self.paused_until.load(Relaxed)
+            && now >= self.vain_until.load(Relaxed)
     }
 
     /// A thread that offers the CPU got it back `now`, after `took`. Returns whether that was
@@ -183,61 +192,47 @@ impl Crowd {
     #[inline]
     pub fn end(&self, now: u64, spun: Spun) {
         let _ = (self.spinning).fetch_update(Relaxed, Relaxed, |others| others.checked_sub(1));
-        if self.overslept.load(Relaxed) > 0 {
-            self.overslept
-                .fetch_update(Relaxed, Relaxed, |n| n.checked_sub(1))
-                .ok();
-        }
         match spun {
             Spun::Kept(late) if late > DISTURBED && late < SOON => {
                 self.disturbed_at.store(now, Relaxed);
             }
             Spun::Kept(_) => {}
-            Spun::Shared => self.earn(),
+            Spun::Shared(late) => {
+                self.earn();
+                self.judge(now, late);
+            }
             Spun::Lost => self.lose(now),
         }
     }
 
-    /// A wait ended `now`, this late, because its nap did.
-    #[inline]
-    pub fn overslept(&self, now: u64, late: Nanos) {
-        if late < OVERSLEPT || now >= self.short_until.load(Relaxed) {
-            return;
-        }
-        if self.overslept.fetch_add(1, Relaxed) >= OVERSLEPT_MANY {
-            self.overslept.store(0, Relaxed);
-            let until = now.saturating_add(OVERLOAD_LASTS_NS);
-            self.overslept_until.store(until, Relaxed);
-        }
-    }
-
     /// The most that a wait may spin that begins `now`: 5 us where several threads wait and busy
-    /// threads take their offers, and where more spin than the CPUs can serve; else there is no
-    /// limit.
+    /// threads take their offers, and where spins are in vain; 60 us where the CPUs are overloaded;
+    /// else there is no limit.
     #[inline]
     pub fn spin_most(&self, now: u64) -> Nanos {
-        match now < self.short_until.load(Relaxed) {
-            true => SHORT,
-            false => Nanos::MAX,
+        let is_before = |until: &AtomicU64| now < until.load(Relaxed);
+        if is_before(&self.short_until) || is_before(&self.vain_until) {
+            SHORT
+        } else if is_recent(&self.overloaded_at, now, MEMORY_NS) {
+            OVERLOADED_MOST
+        } else {
+            Nanos::MAX
         }
     }
 
     /// Whether naps keep the timer slack of the thread, so that one interrupt wakes several. They do
-    /// where the CPUs are overloaded. Where spins are short the slack would make waits
-    /// late: there they do only while most naps end late without it.
+    /// where the CPUs are overloaded, but not where spins are short because of busy threads.
     #[inline]
     pub fn is_crowded(&self, now: u64) -> bool {
         let is_before = |until: &AtomicU64| now < until.load(Relaxed);
-        match is_before(&self.short_until) {
-            true => is_before(&self.overslept_until) && !is_before(&self.paused_until),
-            false => is_before(&self.slack_until),
-        }
+        is_before(&self.vain_until)
+            || (is_before(&self.slack_until) && !is_before(&self.short_until))
     }
 
     /// Whether [`is_crowded`](Self::is_crowded) was ever true, for which no time is needed.
     #[inline]
     pub fn was_crowded(&self) -> bool {
-        self.slack_until.load(Relaxed) > 0 || self.overslept_until.load(Relaxed) > 0
+        self.slack_until.load(Relaxed) > 0
     }
 
     /// The child of a fork has one thread.
@@ -264,9 +259,8 @@ impl Crowd {
 
     /// The CPUs are overloaded.
     fn relieve(&self, now: u64) {
+        self.overloaded_at.store(now, Relaxed);
         if now < self.slack_until.load(Relaxed) {
-            let until = now.saturating_add(OVERLOAD_LASTS_NS);
-            self.short_until.fetch_max(until, Relaxed);
             return;
         }
         let slack_ns = self.slack_ns.load(Relaxed);
@@ -274,6 +268,24 @@ impl Crowd {
             .store(now.saturating_add(slack_ns), Relaxed);
         self.slack_ns
             .store((slack_ns * 2).min(SLACK_MAX_NS), Relaxed);
+    }
+
+    /// A spin that offered the CPU ended `now`, this late.
+    fn judge(&self, now: u64, late: Nanos) {
+        let vain = self.vain.load(Relaxed);
+        if late < VAIN {
+            if vain > 0 {
+                self.vain.store(vain - 1, Relaxed);
+            }
+        } else if now >= self.slack_until.load(Relaxed) {
+            // The slack comes first.
+        } else if vain < VAIN_MANY {
+            self.vain.store(vain + 1, Relaxed);
+        } else {
+            self.vain.store(0, Relaxed);
+            let until = now.saturating_add(VAIN_LASTS_NS);
+            self.vain_until.store(until, Relaxed);
+        }
     }
 
     /// A spin begins among `others`, which were so many in the mean before.
@@ -359,7 +371,7 @@ mod tests {
         let offers = crowd.begin(now);
         let spun = match (offers, crowd.offered(now, took)) {
             (false, _) => Spun::Kept(Nanos::ZERO),
-            (true, true) => Spun::Shared,
+            (true, true) => Spun::Shared(Nanos::ZERO),
             (true, false) => Spun::Lost,
         };
         crowd.end(now, spun);
@@ -389,7 +401,7 @@ mod tests {
         let crowd = quiet();
         assert!(!crowd.begin(LATER));
         assert!(crowd.begin(LATER + 1));
-        crowd.end(LATER + 2, Spun::Shared);
+        crowd.end(LATER + 2, Spun::Shared(Nanos::ZERO));
         crowd.end(LATER + 2, Spun::Kept(Nanos::ZERO));
         assert!(spin(&crowd, LATER + 200 * MS, Nanos::new(500)));
         assert!(!spin(&crowd, LATER + 260 * MS, Nanos::new(500)));
@@ -405,7 +417,7 @@ mod tests {
     /// A spin `now` that meets as many others.
     fn meet(crowd: &Crowd, now: u64, others: u32) {
         (0..=others).for_each(|_| _ = crowd.begin(now));
-        (0..=others).for_each(|_| crowd.end(now, Spun::Shared));
+        (0..=others).for_each(|_| crowd.end(now, Spun::Shared(Nanos::ZERO)));
     }
 
     /// Two CPUs on which `others` spin all the time from `from` on, and another for 40 ms.
@@ -414,9 +426,9 @@ mod tests {
         (0..others).for_each(|_| _ = crowd.begin(from));
         for at in 1..40 {
             crowd.begin(from + at * MS);
-            crowd.end(from + at * MS, Spun::Shared);
+            crowd.end(from + at * MS, Spun::Shared(Nanos::ZERO));
         }
-        (0..others).for_each(|_| crowd.end(from + 40 * MS, Spun::Shared));
+        (0..others).for_each(|_| crowd.end(from + 40 * MS, Spun::Shared(Nanos::ZERO)));
         from + 40 * MS
     }
 
@@ -426,7 +438,8 @@ mod tests {
             let crowd = quiet();
             let now = overload(&crowd, LATER, others);
             assert!(crowd.is_crowded(now) && crowd.is_crowded(now + 1_990 * MS));
-            assert_eq!(crowd.spin_most(now), Nanos::MAX);
+            assert_eq!(crowd.spin_most(now), OVERLOADED_MOST);
+            assert_eq!(crowd.spin_most(now + 250 * MS), Nanos::MAX);
             // Then it begins anew, and lasts twice as long.
             assert!(!crowd.is_crowded(now + 2_000 * MS));
             let now = overload(&crowd, now + 2_000 * MS, others);
@@ -446,16 +459,36 @@ mod tests {
         assert!(!crowd.was_crowded());
     }
 
+    /// As many spins that offered the CPU end `now`, this late.
+    fn share(crowd: &Crowd, now: u64, spins: u32, late: Nanos) {
+        (0..spins).for_each(|_| crowd.end(now, Spun::Shared(late)));
+    }
+
     #[test]
-    fn spins_are_short_where_the_slack_does_not_end_an_overload() {
+    fn spins_are_short_and_keep_the_cpu_where_they_are_in_vain() {
         let crowd = quiet();
+        // While naps have no slack, that is tried first.
+        share(&crowd, LATER, 2 * VAIN_MANY, VAIN);
         let now = overload(&crowd, LATER, 4);
-        assert_eq!(crowd.spin_most(now), Nanos::MAX);
-        let now = overload(&crowd, now, 4);
+        // Half of the spins end on time, or all of them nearly.
+        for _ in 0..2 * VAIN_MANY {
+            share(&crowd, now, 1, VAIN);
+            share(&crowd, now, 1, Nanos::ZERO);
+        }
+        share(&crowd, now, 2 * VAIN_MANY, VAIN - Nanos::new(1));
+        assert_eq!(crowd.spin_most(now), OVERLOADED_MOST);
+        crowd.begin(now);
+        assert!(crowd.begin(now), "among others");
+
+        share(&crowd, now, VAIN_MANY + 1, VAIN);
         assert_eq!(crowd.spin_most(now), SHORT);
-        assert_eq!(crowd.spin_most(now + 1_001 * MS), Nanos::MAX);
-        // Without slack the short spins are less late.
-        assert!(!crowd.is_crowded(now) && crowd.is_crowded(now + 1_001 * MS));
+        assert!(crowd.is_crowded(now) && !crowd.begin(now));
+        // Busy threads or not.
+        (0..40).for_each(|_| crowd.lose(now));
+        assert!(crowd.is_crowded(now));
+        let later = now + 1_001 * MS;
+        assert_eq!(crowd.spin_most(later), Nanos::MAX);
+        assert!(crowd.is_crowded(later));
     }
 
     #[test]
@@ -498,30 +531,6 @@ mod tests {
             assert_eq!(crowd.spin_most(now + MS), SHORT);
             assert_eq!(crowd.spin_most(now + 4_001 * MS), Nanos::MAX);
         }
-    }
-
-    #[test]
-    fn naps_keep_their_slack_where_short_spins_do_not_end_an_overload() {
-        let crowd = quiet();
-        let now = overload(&crowd, LATER, 4);
-        let now = overload(&crowd, now, 4);
-        assert_eq!(crowd.spin_most(now), SHORT);
-        let wake = |n: u32, late_us| {
-            let late = Nanos::from_us(late_us);
-            (0..n).for_each(|_| crowd.overslept(now, late));
-        };
-        // Waits that end soon, and spins between those that end late.
-        wake(1_000, 74);
-        (0..1_000).for_each(|_| {
-            wake(1, 80);
-            crowd.end(now, Spun::Shared);
-        });
-        assert!(!crowd.is_crowded(now));
-        wake(OVERSLEPT_MANY + 1, 80);
-        assert!(crowd.is_crowded(now));
-        // Busy threads have the last word.
-        (0..40).for_each(|_| crowd.lose(now));
-        assert!(!crowd.is_crowded(now + MS));
     }
 
     #[test]

@@ -194,15 +194,6 @@ pub struct Outcome {
     pub by_event: bool,
 }
 
-impl Outcome {
-    /// How late its nap was, if no spin followed: what [`Crowd::overslept`](crate::crowd::Crowd::overslept)
-    /// is told.
-    pub fn overslept(&self) -> Option<Nanos> {
-        let is_by_nap = self.naps > 0 && self.spun.is_zero() && !self.late.is_early();
-        is_by_nap.then(|| self.late.or_zero())
-    }
-}
-
 /// The books of one wait, kept the same way on every machine.
 #[derive(Debug)]
 pub struct Wait<C> {

@@ -499,12 +499,6 @@ impl Waiter {
             }
             // No strategy of the library ends early; if one did, the caller would spin the rest.
             (End::Deadline, None) if is_host => End::Near,
-            (End::Deadline, Some(last)) if is_host => {
-                if let Some(late) = waited.overslept() {
-                    crowd::overslept(last.now, late);
-                }
-                End::Deadline
-            }
             (End::Coarse, _) => {
                 thread.forget();
                 End::Coarse

@@ -41,7 +41,11 @@ pub fn spin_until(
             *late = now.since(end);
             Reason::Ran
         }
-        Spun::Shared | Spun::Lost => Reason::Shared,
+        Spun::Shared(late) => {
+            *late = now.since(end);
+            Reason::Shared
+        }
+        Spun::Lost => Reason::Shared,
     };
     CROWD.end(now.as_ns(), spun);
     (now, reason)
@@ -51,12 +55,6 @@ pub fn spin_until(
 #[inline]
 pub fn spin_most(now: Tick) -> Nanos {
     CROWD.spin_most(now.as_ns())
-}
-
-/// A wait ended `now`, this late, because its nap did.
-#[inline]
-pub fn overslept(now: Tick, late: Nanos) {
-    CROWD.overslept(now.as_ns(), late);
 }
 
 /// Offers the CPU again and again until `end`, or until a busy thread took it.
@@ -79,7 +77,7 @@ fn share(from: Tick, end: Tick, mut is_over: impl FnMut() -> bool) -> (Tick, Spu
             return (end, Spun::Lost);
         }
     }
-    (now, Spun::Shared)
+    (now, Spun::Shared(Nanos::ZERO))
 }
 
 /// How many CPUs the process may use; `u32::MAX` if that is unknown. May be called in signal

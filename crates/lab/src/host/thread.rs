@@ -267,9 +267,6 @@ impl<'e> This<'e> {
                 // afterwards, as that of a waiter does.
                 let end = clock::now();
                 self.sleeper.tell(strategy);
-                if let Some(late) = outcome.overslept() {
-                    crowd::overslept(end, late);
-                }
                 since_signal = self.sleeper.signalled().map(|at| end.since(at));
                 if outcome.by_event && since_signal.is_none() {
                     return missed;

@@ -173,9 +173,6 @@ impl Wait {
                     steps = None;
                 }
             }
-            if now >= self.due && matches!(step, Step::Block { .. }) {
-                crowd::overslept(now, now.since(self.due));
-            }
             set_errno(error);
             if !is_by_timer {
                 return result;

@@ -368,7 +368,7 @@ impl<'p> World<'p> {
             let shares = self.crowd(id).begin(now.as_ns()) && self.model.cpus().is_some();
             if let Some(waiting) = &mut self.threads[id].waiting {
                 waiting.spinning = Some(match shares {
-                    true => Spun::Shared,
+                    true => Spun::Shared(Nanos::ZERO),
                     false => Spun::Kept(Nanos::ZERO),
                 });
             }
@@ -441,9 +441,10 @@ impl<'p> World<'p> {
         let Some(mut spun) = waiting.spinning.take() else {
             return;
         };
-        if let Spun::Kept(late) = &mut spun {
+        if let Spun::Kept(late) | Spun::Shared(late) = &mut spun {
             *late = now.since(waiting.wait.goal().deadline);
-        } else {
+        }
+        if !matches!(spun, Spun::Kept(_)) {
             self.threads[id].reason = Reason::Shared;
         }
         self.crowd(id).end(now.as_ns(), spun);
@@ -502,10 +503,6 @@ impl<'p> World<'p> {
             .recorder
             .sample(waiting.begin, deadline, missed, outcome, since_signal);
         thread.cursor.pass_over(missed);
-        if let Some(late) = outcome.overslept() {
-            let now = self.show().as_ns();
-            self.crowd(id).overslept(now, late);
-        }
         self.count_sample();
     }
 
