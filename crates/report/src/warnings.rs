@@ -361,7 +361,7 @@ pub fn hiccup(hiccup: &Hiccup) -> String {
     };
     let mut parts = vec![format!(
         "{late} late: {}",
-        why.as_deref().unwrap_or("unknown")
+        why.as_deref().unwrap_or("cause unknown")
     )];
     parts.extend(waited.filter(|_| cause != Cause::Queued));
     parts.extend(
@@ -597,7 +597,7 @@ mod tests {
             ),
             (
                 of(Cause::Unknown, 700, 3, 0),
-                "700 us late: unknown; waited 3 us for a CPU; stolen 0 ms in 120 ms; preempted 0",
+                "700 us late: cause unknown; waited 3 us for a CPU; stolen 0 ms in 120 ms; preempted 0",
             ),
             (
                 Hiccup {
@@ -606,7 +606,7 @@ mod tests {
                     major_faults: Some(1),
                     ..Hiccup::default()
                 },
-                "700 us late: unknown; faults 2, from disk 1",
+                "700 us late: cause unknown; faults 2, from disk 1",
             ),
             (
                 Hiccup {

@@ -133,8 +133,8 @@ fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     if let Ok(bursts) = bursts_of_the_test() {
         let cpus = bursts.cpus();
         sentences.push(filled(&format!(
-            "The author of the article measured {{test.cpus}} busy CPUs while programs freed pages in bursts. The simulation of these \
-             bursts gives {cpus:.1} busy CPUs."
+            "While programs freed pages in bursts, which these threads zero, the author measured {{test.cpus}} busy CPUs. The \
+             simulation of these bursts gives {cpus:.1}."
         )));
     }
     let mut told = lines.iter().zip(told);

@@ -266,10 +266,10 @@ mod tests {
         }
         // Ten at once, and every ten seconds a sum, after which one more is told.
         assert_eq!(lines.len(), 10 + 4 + 3, "{lines:#?}");
-        assert_eq!(lines[0], "hiccup at 1.6 ms  600 us late: unknown");
+        assert_eq!(lines[0], "hiccup at 1.6 ms  600 us late: cause unknown");
         assert_eq!(
             lines[10],
-            "and 210 more hiccups, the worst 600 us late: unknown"
+            "and 210 more hiccups, the worst 600 us late: cause unknown"
         );
         assert_eq!(lines[11], lines[0]);
         assert_eq!(teller.sum(), None);

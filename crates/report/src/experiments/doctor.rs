@@ -142,7 +142,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         })
         .told([PREDICTED])
         .in_words(prose::when(wakes, || {
-            "predicted: the timer rule alone.".to_owned()
+            "predicted: by the timer rule, without waking up.".to_owned()
         }))
         .column("late", |row| late(row, &rows))
         .in_words("late: the median.")
@@ -152,7 +152,10 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
             Some(Judged::TooBusy) => BUSY,
             verdict => verdict.map_or(REFERENCE, Judged::name),
         })
-        .mark_in_words(REFERENCE, "no verdict: measured for comparison.")
+        .mark_in_words(
+            REFERENCE,
+            "no verdict: not held against the rule, measured only to compare.",
+        )
         .mark_in_words(
             "inconclusive",
             "inconclusive: the waits are too few or too varied to confirm the prediction.",
@@ -196,7 +199,7 @@ fn in_words(row: &Row<'_, Doctor>) -> String {
         && rest > 0.0
     {
         return format!(
-            "{begin}. The timer rule in force predicts {}, which agrees: the other {} are no more than waking up takes.",
+            "{begin}. The timer rule in force explains {} of that; the other {} are no more than waking up takes.",
             units::lateness(predicted),
             units::duration(rest)
         );
@@ -375,7 +378,8 @@ mod tests {
             });
             answer(&run).unwrap().sentences[0].clone()
         };
-        let explained = "which agrees: the other 18.0 us are no more than waking up takes.";
+        let explained =
+            "explains 50.0 us of that; the other 18.0 us are no more than waking up takes.";
         let text = said(68_000, 30_000);
         assert!(text.ends_with(explained), "{text}");
         for (late, tolerance_ns) in [(45_000, 30_000), (58_000, 0)] {

@@ -321,7 +321,7 @@ fn least_late(
     }
     if alike + 1 == n {
         return Some(format!(
-            "The {n} calls do not differ significantly by more than 10 %."
+            "All {n} calls are about equally late: no difference above 10 % is significant."
         ));
     }
     let said = |then: &str| {
@@ -436,7 +436,7 @@ mod tests {
         let (sentences, rows) = said(&[("poll", 258_000), ("select", 258_000)]);
         assert_eq!(
             sentences,
-            ["The 2 calls do not differ significantly by more than 10 %."]
+            ["All 2 calls are about equally late: no difference above 10 % is significant."]
         );
         assert_eq!(
             [&rows[0][1], &rows[1][1]],

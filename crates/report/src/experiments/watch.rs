@@ -201,21 +201,23 @@ fn noise(of: &Punctuality, limit: &str) -> String {
     let (due, missed) = (of.due(), of.missed().unwrap_or(0));
     let hiccups = of.hiccups().unwrap_or(0);
     let share = |n| format!("{} %", units::percent(of.share(n)));
-    let their = if missed == 1 { "its" } else { "their" };
+    let were = if missed == 1 { "was" } else { "were" };
     match (missed, hiccups) {
         (0, 0) => {
-            format!("Quiet: none of {due} deadlines was missed or served more than {limit} late.")
+            format!(
+                "Quiet: of {due} deadlines none was missed, and no wait ended more than {limit} late."
+            )
         }
         (0, late) => format!(
-            "Noisy: {late} of {due} deadlines ({}) were served more than {limit} late.",
+            "Noisy: {late} of {due} waits ({}) ended more than {limit} late.",
             share(late)
         ),
         (missed, 0) => format!(
-            "Noisy: {missed} of {due} deadlines ({}) passed before {their} wait could begin, and none was served more than {limit} late.",
+            "Noisy: {missed} of {due} deadlines ({}) {were} missed, because the wait before ended too late. No other wait ended more than {limit} late.",
             share(missed)
         ),
         (missed, late) => format!(
-            "Noisy: {missed} of {due} deadlines passed before {their} wait could begin ({}), and {late} others were served more than {limit} late ({}).",
+            "Noisy: {missed} of {due} deadlines {were} missed ({}), because the wait before ended too late. Of the others, {late} ended more than {limit} late ({}).",
             share(missed),
             share(late)
         ),
@@ -395,7 +397,7 @@ mod tests {
         let verdict = answer(&watched(&[])).unwrap();
         assert_eq!(
             verdict.sentences[0],
-            "Quiet: none of 10000 deadlines was missed or served more than 1 ms late."
+            "Quiet: of 10000 deadlines none was missed, and no wait ended more than 1 ms late."
         );
         assert_eq!(verdict.overview, None);
         assert!(verdict.next.contains("--for 10m"));
@@ -406,7 +408,7 @@ mod tests {
         let verdict = answer(&watched(&[(Cause::Unknown, 3), (Cause::Stolen, 37)])).unwrap();
         assert_eq!(
             verdict.sentences[0],
-            "Noisy: 40 of 10000 deadlines (0.40 %) were served more than 1 ms late."
+            "Noisy: 40 of 10000 waits (0.40 %) ended more than 1 ms late."
         );
         let rows = verdict.overview.unwrap().rows;
         assert_eq!(rows[0], ["stolen by the hypervisor", "37", "2.00 ms"]);
@@ -422,7 +424,7 @@ mod tests {
         let verdict = answer(&run).unwrap();
         assert_eq!(
             verdict.sentences[0],
-            "Noisy: 4081 of 10000 deadlines passed before their wait could begin (40.8 %), and 60 others were served more than 1 ms late (0.60 %)."
+            "Noisy: 4081 of 10000 deadlines were missed (40.8 %), because the wait before ended too late. Of the others, 60 ended more than 1 ms late (0.60 %)."
         );
         let first = |verdict: Verdict| verdict.sentences[1].clone();
         let of_all = first(verdict);
@@ -435,7 +437,7 @@ mod tests {
         missed_only.results[0].missed = 12;
         assert_eq!(
             answer(&missed_only).unwrap().sentences[0],
-            "Noisy: 12 of 10000 deadlines (0.12 %) passed before their wait could begin, and none was served more than 1 ms late."
+            "Noisy: 12 of 10000 deadlines (0.12 %) were missed, because the wait before ended too late. No other wait ended more than 1 ms late."
         );
 
         let Experiment::Watch(old) = &mut run.results[0].experiment else {
@@ -443,9 +445,9 @@ mod tests {
         };
         old.waits = None;
         let verdict = answer(&run).unwrap();
-        assert!(verdict.sentences[0].starts_with(
-            "Noisy: 4081 of 14081 deadlines passed before their wait could begin (29.0 %)"
-        ));
+        assert!(
+            verdict.sentences[0].starts_with("Noisy: 4081 of 14081 deadlines were missed (29.0 %)")
+        );
         assert!(
             first(verdict).ends_with(", without missed ones, as an older version measured it.")
         );

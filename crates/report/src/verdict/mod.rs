@@ -231,6 +231,7 @@ impl Verdict {
             lines.into_iter().map(|line| line + "\n").collect()
         };
         let mut above = prose::when(!self.heading.is_empty(), || wrapped(&self.heading) + "\n");
+        let head = above.len();
         above.extend(self.sentences.iter().map(|it| wrapped(it)));
         let next = match &self.line {
             None => wrapped(&self.next),
@@ -258,7 +259,9 @@ impl Verdict {
             let room = LINES.saturating_sub(taken + 4).max(fewest);
             above += "\n";
             above += &overview.text(width, room, &self.sentences);
-            above += &wrapped(&overview.caption_of(&above));
+            // The heading has the name of the program.
+            let below = above.get(head..).unwrap_or_default();
+            above += &wrapped(&overview.caption_of(below));
         }
         format!("{above}\n{next}")
     }

@@ -70,7 +70,7 @@ fn a_watch_has_its_distribution_and_its_hiccups_with_their_counters() {
                 600_000_000,
                 600_000,
                 Cause::Unknown,
-                "600 us late: unknown; waited 3 us for a CPU; stolen 0 ns in 120 ms; preempted 0; faults 0",
+                "600 us late: cause unknown; waited 3 us for a CPU; stolen 0 ns in 120 ms; preempted 0; faults 0",
             ),
             hiccup(
                 "2026-11-21T10:00:01.900Z",

@@ -23,9 +23,10 @@ const POOL: &str =
     "pool: its lock, its batch (the pages that a thread takes at a time) and its threads.";
 
 /// The meaning of words in a pool's name, where it has them.
-const IN_NAMES: [(&str, &str); 8] = [
+const IN_NAMES: [(&str, &str); 9] = [
     ("tas", "tas: a spin lock."),
     ("mcs", "mcs: a spin lock with a queue."),
+    ("ticket", "ticket: a spin lock in the order of arrival."),
     ("counter", "counter: an atomic counter, no lock."),
     ("batch n", "n: as many pages as threads."),
     ("batch 2n", "2n: twice as many pages as threads."),
@@ -72,10 +73,17 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
     sentences.extend(matrix(run));
     let whose = match ranked.len() {
         1 => String::new(),
-        _ => format!("The least efficient pool is \"{}\". ", worst.in_words()),
+        _ => {
+            let among = first.among(&groups);
+            let begin = match among.is_empty() {
+                true => "The".to_owned(),
+                false => format!("{}: the", prose::capitalised(&among)),
+            };
+            format!("{begin} least efficient pool is \"{}\". ", worst.in_words())
+        }
     };
     sentences.push(format!(
-        "{whose}It spends {} % of its CPU time waiting for its lock, {} % zeroing, and the rest taking pages.",
+        "{whose}It spends {} % of its CPU time waiting for its lock, and {} % zeroing.",
         units::percent(worst.zeroing.cpu.waiting),
         units::percent(worst.zeroing.cpu.zeroing),
     ));
@@ -396,6 +404,6 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
     };
     Verdict::new(sentences, next).told(
         with_names_explained(table),
-        format!("{of}. --full has ranges and the rules of thumb."),
+        format!("{of}. --full has the rules of thumb."),
     )
 }

@@ -46,11 +46,12 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     loops.retain(|one| one.rows.len() > 1);
     // Of three there is no room for more.
     let is_brief = loops.len() >= 3;
-    let in_words = |one: &Loop| match is_brief {
+    let best = |one: &Loop| one.best(USUAL).m.subject.clone();
+    let in_words = |(i, one): (usize, &Loop)| match is_brief {
         true => one.in_few_words(),
-        false => one.in_words(),
+        false => one.in_words(!loops[..i].iter().any(|before| best(before) == best(one))),
     };
-    let mut sentences: Vec<String> = loops.iter().take(3).map(in_words).collect();
+    let mut sentences: Vec<String> = loops.iter().enumerate().take(3).map(in_words).collect();
     let weights = other_weights(&loops).filter(|_| loops.len() < 3);
     let spare = weights.as_ref().map(|_| sentences.len());
     sentences.extend(weights);
@@ -102,11 +103,11 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
             .mark_in_words("alike", "alike: not significantly above the lowest.")
             .mark_in_words(SubjectId::Library.name(), "punctual: sleep_until.")
             .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.")
-            .mark_in_words("at least", "at least: nearly all over 1 ms late."),
+            .mark_in_words("at least", "at least: nearly all were over 1 ms late."),
         Style::Brief => table.mark_in_words("alike", "alike: not significantly higher."),
     };
     let caption = format!(
-        "Figures: cost of a wait / lowest cost of the column. Cost: CPU time + 10 x lateness (at most 1 ms). \
+        "Figures: cost of a wait / lowest cost of the column. Cost: CPU time + 10 x lateness; above 1 ms late counts as 1 ms. \
          [..]: 95 % interval. \
          Each way: {rounds} rounds, {waits} waits.{of_all}"
     );
@@ -319,15 +320,15 @@ impl<'r> Loop<'r> {
         }
     }
 
-    /// The best and the next.
-    fn in_words(&self) -> String {
+    /// The best, introduced if it `is_new`, and the next.
+    fn in_words(&self, is_new: bool) -> String {
         let best = self.best(USUAL).m;
-        let begin = format!(
-            "{}, {}{}",
-            self.in_question(),
-            best.subject,
+        let introduced = if is_new {
             introduced(&best.subject)
-        );
+        } else {
+            ""
+        };
+        let begin = format!("{}, {}{introduced}", self.in_question(), best.subject);
         let Some(other) = self.alternative(USUAL) else {
             return format!("{begin} took {}.", in_figures(best));
         };
@@ -350,8 +351,8 @@ impl<'r> Loop<'r> {
                     ),
                 };
                 let others = match SubjectId::of(&best.subject).is_of_library() {
-                    true => "non-adaptive ways",
-                    false => "other ways",
+                    true => "non-adaptive ways measured",
+                    false => "other ways measured",
                 };
                 format!(
                     "{begin} {is} ({}).{alike} Of the {others}, {} costs least: {ratio}.",
@@ -400,7 +401,7 @@ fn other_weights(loops: &[Loop]) -> Option<String> {
     let known = loops.iter().all(|one| cost(one.best(0).m, 2).is_some());
     known.then(|| {
         format!(
-            "If 1 us late costs as much as 1 us of CPU time, cheapest is {}; if 100 us, {}.",
+            "If 1 us late costs as much as 1 us of CPU time, cheapest is {}; if it costs as much as 100 us, {}.",
             of(0),
             of(2)
         )

@@ -46,7 +46,9 @@ fn what_is_told_apart_is_named_with_its_interval() {
     ]);
     assert!(sentence.contains(", a is cheapest ("), "{sentence}");
     assert!(
-        sentence.contains("Of the other ways, b costs least: 2.50 times as much [2.50..2.50]."),
+        sentence.contains(
+            "Of the other ways measured, b costs least: 2.50 times as much [2.50..2.50]."
+        ),
         "{sentence}"
     );
 }
@@ -191,7 +193,8 @@ fn kin_are_no_rivals() {
         ("spin", vec![400.0; 6]),
     ]);
     assert!(
-        sentence.contains("Of the non-adaptive ways, spin costs least: 4.00 times as much"),
+        sentence
+            .contains("Of the non-adaptive ways measured, spin costs least: 4.00 times as much"),
         "{sentence}"
     );
     // All the same, none of them is the best for certain that others may equal.
@@ -205,7 +208,7 @@ fn kin_are_no_rivals() {
     ]);
     assert!(
         close.contains(
-            "It does not differ significantly from adaptive-balanced. Of the non-adaptive ways, spin costs"
+            "It does not differ significantly from adaptive-balanced. Of the non-adaptive ways measured, spin costs"
         ),
         "{close}"
     );
@@ -217,7 +220,7 @@ fn kin_are_no_rivals() {
     ]);
     let weights = &answer(&close).unwrap().sentences[1];
     assert!(
-        weights.contains("; if 100 us, perhaps adaptive-frugal"),
+        weights.contains("; if it costs as much as 100 us, perhaps adaptive-frugal"),
         "{weights}"
     );
 }
