@@ -7,7 +7,8 @@
 //!     cargo bench --bench crowd -- 6 threads:128:200us    of a crowd that is not in the list
 //!
 //! Subjects take turns, and each round begins with another one. A turn lasts a quarter of a
-//! second, with new threads and processes in each, so that the time they take to learn counts.
+//! second, with new threads and processes in each, so that the time they take to learn counts. The
+//! notes that a process keeps of all its threads stay from turn to turn.
 //! The cost of a wait is its CPU time and w x its lateness, counted up to 1 ms; each `adaptive`
 //! is held against the better of the two others at the weight that it is for. A ratio is that of
 //! one round; the interval holds the median with 95 %.
@@ -69,6 +70,20 @@ const CROWDS: [Crowd; 15] = [
 
 const TURN: Duration = Duration::from_millis(250);
 const LATE_MAX_NS: u64 = 1_000_000;
+
+/// The crowds of the list whose names begin so, else the one that is so described.
+fn crowds_of(name: &str) -> Vec<Crowd> {
+    let is_it = |crowd: &Crowd| crowd.to_string().starts_with(name);
+    let listed: Vec<Crowd> = CROWDS.into_iter().filter(is_it).collect();
+    if !listed.is_empty() {
+        return listed;
+    }
+    let Some(crowd) = named_crowd(name) else {
+        eprintln!("error: {name} is no crowd; write one as threads:128:200us");
+        std::process::exit(2);
+    };
+    vec![crowd]
+}
 
 /// `threads:128:200us` is 128 threads that wait for 200 us in the mean.
 fn named_crowd(name: &str) -> Option<Crowd> {
@@ -258,14 +273,10 @@ fn main() {
     let asked = args.iter().find_map(|arg| arg.parse().ok());
     let rounds = if is_bench { asked.unwrap_or(24) } else { 1 };
     let named: Vec<&String> = args.iter().filter(|arg| arg.contains(':')).collect();
-    let is_asked = |crowd: &Crowd| {
-        let name = crowd.to_string();
-        named.is_empty() || named.iter().any(|part| name.starts_with(*part))
+    let crowds: Vec<Crowd> = match named.is_empty() {
+        true => CROWDS.to_vec(),
+        false => named.iter().flat_map(|name| crowds_of(name)).collect(),
     };
-    let mut crowds: Vec<Crowd> = CROWDS.into_iter().filter(is_asked).collect();
-    if crowds.is_empty() {
-        crowds = named.iter().filter_map(|name| named_crowd(name)).collect();
-    }
     for crowd in crowds {
         let name = crowd.to_string();
         if !is_bench && crowd.many > 3 {

@@ -68,7 +68,7 @@ const OVERLOADED_BY: u32 = 2;
 /// The most that a wait spins there. Without a limit new threads, which all queue, learn to spin their
 /// whole waits.
 const OVERLOADED_MOST: Nanos = Nanos::from_us(60);
-/// A spin that ended so late gained nothing: a nap with slack ends no later.
+/// A spin that ended so late gained nothing: on Linux a nap with slack ends no later.
 const VAIN: Nanos = Nanos::from_us(50);
 /// Where so many more spins ended that late than did not, spins are in vain for a while. New threads
 /// end many waits late until they have learned.
@@ -221,7 +221,8 @@ impl Crowd {
     }
 
     /// Whether naps keep the timer slack of the thread, so that one interrupt wakes several. They do
-    /// where the CPUs are overloaded, but not where spins are short because of busy threads.
+    /// where the CPUs are overloaded. Where spins are short because of busy threads they do not,
+    /// unless spins are in vain.
     #[inline]
     pub fn is_crowded(&self, now: u64) -> bool {
         let is_before = |until: &AtomicU64| now < until.load(Relaxed);
@@ -238,6 +239,9 @@ impl Crowd {
     /// The child of a fork has one thread.
     pub fn forked(&self) {
         self.spinning.store(0, Relaxed);
+        self.vain_until.store(0, Relaxed);
+        self.overloaded_at.store(0, Relaxed);
+        self.slack_until.store(0, Relaxed);
     }
 
     /// A spin begins among `others`.
@@ -273,18 +277,22 @@ impl Crowd {
     /// A spin that offered the CPU ended `now`, this late.
     fn judge(&self, now: u64, late: Nanos) {
         let vain = self.vain.load(Relaxed);
-        if late < VAIN {
-            if vain > 0 {
-                self.vain.store(vain - 1, Relaxed);
-            }
-        } else if now >= self.slack_until.load(Relaxed) {
+        let next = match late < VAIN {
+            true => vain.saturating_sub(1),
             // The slack comes first.
-        } else if vain < VAIN_MANY {
-            self.vain.store(vain + 1, Relaxed);
-        } else {
-            self.vain.store(0, Relaxed);
+            false if now >= self.slack_until.load(Relaxed) => vain,
+            false => (vain + 1) % (VAIN_MANY + 1),
+        };
+        if next == vain {
+            return;
+        }
+        // Another thread may note one at the same time: one of the two counts.
+        let noted = self.vain.compare_exchange(vain, next, Relaxed, Relaxed);
+        if noted.is_ok() && vain == VAIN_MANY && next == 0 {
             let until = now.saturating_add(VAIN_LASTS_NS);
             self.vain_until.store(until, Relaxed);
+            // The limit is there when spins begin again.
+            self.overloaded_at.store(until, Relaxed);
         }
     }
 
@@ -297,7 +305,7 @@ impl Crowd {
     /// Whether several threads wait, as seen by a spin that just met a busy thread. Where that was
     /// so before, one other spin is enough: short spins meet few.
     fn has_several(&self, now: u64, is_among_others: bool) -> bool {
-        now < self.slack_until.load(Relaxed)
+        is_recent(&self.overloaded_at, now, MEMORY_NS)
             || self.others.load(Relaxed) > SEVERAL
             || (is_among_others && self.short_until.load(Relaxed) > 0)
     }
@@ -487,8 +495,9 @@ mod tests {
         (0..40).for_each(|_| crowd.lose(now));
         assert!(crowd.is_crowded(now));
         let later = now + 1_001 * MS;
-        assert_eq!(crowd.spin_most(later), Nanos::MAX);
+        assert_eq!(crowd.spin_most(later), OVERLOADED_MOST);
         assert!(crowd.is_crowded(later));
+        assert_eq!(crowd.spin_most(later + 250 * MS), Nanos::MAX);
     }
 
     #[test]
