@@ -133,7 +133,7 @@ fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     if let Ok(bursts) = bursts_of_the_test() {
         let cpus = bursts.cpus();
         sentences.push(filled(&format!(
-            "While programs freed pages in bursts, which these threads zero, the author measured {{test.cpus}} busy CPUs. The \
+            "The author measured {{test.cpus}} busy CPUs while programs freed pages in bursts and these threads zeroed them. The \
              simulation of these bursts gives {cpus:.1}."
         )));
     }

@@ -154,7 +154,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         })
         .mark_in_words(
             REFERENCE,
-            "no verdict: not held against the rule, measured only to compare.",
+            "no verdict: not checked against the rule, only compared with the others.",
         )
         .mark_in_words(
             "inconclusive",
@@ -163,7 +163,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let table = match wakes {
         true => table.mark_in_words(
             "agrees",
-            "agrees: the rest is no more than waking up takes after such a wait.",
+            "agrees: late less predicted is no more than waking up takes.",
         ),
         false => table,
     };
@@ -197,6 +197,7 @@ fn in_words(row: &Row<'_, Doctor>) -> String {
         && allows_wake(row.of)
         && let Some(rest) = select::typical_ns(row.m).map(|late| late - predicted as f64)
         && rest > 0.0
+        && predicted > 0
     {
         return format!(
             "{begin}. The timer rule in force explains {} of that; the other {} are no more than waking up takes.",

@@ -321,7 +321,7 @@ fn least_late(
     }
     if alike + 1 == n {
         return Some(format!(
-            "All {n} calls are about equally late: no difference above 10 % is significant."
+            "None of the {n} calls is significantly more than 10 % later than the least late."
         ));
     }
     let said = |then: &str| {
@@ -436,7 +436,7 @@ mod tests {
         let (sentences, rows) = said(&[("poll", 258_000), ("select", 258_000)]);
         assert_eq!(
             sentences,
-            ["All 2 calls are about equally late: no difference above 10 % is significant."]
+            ["None of the 2 calls is significantly more than 10 % later than the least late."]
         );
         assert_eq!(
             [&rows[0][1], &rows[1][1]],

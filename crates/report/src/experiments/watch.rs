@@ -201,7 +201,10 @@ fn noise(of: &Punctuality, limit: &str) -> String {
     let (due, missed) = (of.due(), of.missed().unwrap_or(0));
     let hiccups = of.hiccups().unwrap_or(0);
     let share = |n| format!("{} %", units::percent(of.share(n)));
-    let were = if missed == 1 { "was" } else { "were" };
+    let (were, they) = match missed {
+        1 => ("was", "it"),
+        _ => ("were", "they"),
+    };
     match (missed, hiccups) {
         (0, 0) => {
             format!(
@@ -213,11 +216,11 @@ fn noise(of: &Punctuality, limit: &str) -> String {
             share(late)
         ),
         (missed, 0) => format!(
-            "Noisy: {missed} of {due} deadlines ({}) {were} missed, because the wait before ended too late. No other wait ended more than {limit} late.",
+            "Noisy: {missed} of {due} deadlines ({}) {were} missed: {they} had passed before the thread was ready to wait. No wait ended more than {limit} late.",
             share(missed)
         ),
         (missed, late) => format!(
-            "Noisy: {missed} of {due} deadlines {were} missed ({}), because the wait before ended too late. Of the others, {late} ended more than {limit} late ({}).",
+            "Noisy: {missed} of {due} deadlines {were} missed ({}): {they} had passed before the thread was ready to wait. {late} waits ended more than {limit} late ({}).",
             share(missed),
             share(late)
         ),
@@ -424,7 +427,7 @@ mod tests {
         let verdict = answer(&run).unwrap();
         assert_eq!(
             verdict.sentences[0],
-            "Noisy: 4081 of 10000 deadlines were missed (40.8 %), because the wait before ended too late. Of the others, 60 ended more than 1 ms late (0.60 %)."
+            "Noisy: 4081 of 10000 deadlines were missed (40.8 %): they had passed before the thread was ready to wait. 60 waits ended more than 1 ms late (0.60 %)."
         );
         let first = |verdict: Verdict| verdict.sentences[1].clone();
         let of_all = first(verdict);
@@ -437,7 +440,7 @@ mod tests {
         missed_only.results[0].missed = 12;
         assert_eq!(
             answer(&missed_only).unwrap().sentences[0],
-            "Noisy: 12 of 10000 deadlines (0.12 %) were missed, because the wait before ended too late. No other wait ended more than 1 ms late."
+            "Noisy: 12 of 10000 deadlines (0.12 %) were missed: they had passed before the thread was ready to wait. No wait ended more than 1 ms late."
         );
 
         let Experiment::Watch(old) = &mut run.results[0].experiment else {

@@ -387,7 +387,7 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
         .column("waiting %", |(.., of)| units::percent(of.wait_share.median));
     let (next, of) = match advice.model_only {
         true => (
-            "Next: punctual zero advise measures it on this computer.",
+            "Next: punctual zero advise measures pools on this computer.",
             format!(
                 "Advised: the simplest of the pools within 0.5 % of the best; {} were simulated. GB: 1e9 bytes",
                 advice.considered

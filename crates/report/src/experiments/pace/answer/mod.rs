@@ -103,11 +103,14 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
             .mark_in_words("alike", "alike: not significantly above the lowest.")
             .mark_in_words(SubjectId::Library.name(), "punctual: sleep_until.")
             .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.")
-            .mark_in_words("at least", "at least: nearly all were over 1 ms late."),
+            .mark_in_words(
+                "at least",
+                "at least: nearly all waits over 1 ms late.",
+            ),
         Style::Brief => table.mark_in_words("alike", "alike: not significantly higher."),
     };
     let caption = format!(
-        "Figures: cost of a wait / lowest cost of the column. Cost: CPU time + 10 x lateness; above 1 ms late counts as 1 ms. \
+        "Figures: cost of a wait / lowest cost of the column. Cost: CPU time + 10 x lateness; lateness above 1 ms counts as 1 ms. \
          [..]: 95 % interval. \
          Each way: {rounds} rounds, {waits} waits.{of_all}"
     );
@@ -401,7 +404,7 @@ fn other_weights(loops: &[Loop]) -> Option<String> {
     let known = loops.iter().all(|one| cost(one.best(0).m, 2).is_some());
     known.then(|| {
         format!(
-            "If 1 us late costs as much as 1 us of CPU time, cheapest is {}; if it costs as much as 100 us, {}.",
+            "If 1 us late costs as much as 1 us of CPU time (not 10 us), cheapest is {}; if as much as 100 us, {}.",
             of(0),
             of(2)
         )
@@ -450,7 +453,7 @@ fn over(m: &Measurement, best: &Measurement, weight: usize) -> Option<Interval> 
 
 /// The ratio in words where nearly all waits were so late that more lateness would not raise the cost.
 fn at_least(m: &Measurement, ratio: &Interval) -> Option<String> {
-    let is_cut = m.late_over_1ms_fraction.is_some_and(|over| over > 0.99);
+    let is_cut = m.late_over_1ms_fraction.is_some_and(|over| over > 0.95);
     is_cut.then(|| format!("at least {}", units::ratio(ratio.median)))
 }
 

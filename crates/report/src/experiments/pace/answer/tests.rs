@@ -220,7 +220,7 @@ fn kin_are_no_rivals() {
     ]);
     let weights = &answer(&close).unwrap().sentences[1];
     assert!(
-        weights.contains("; if it costs as much as 100 us, perhaps adaptive-frugal"),
+        weights.contains("; if as much as 100 us, perhaps adaptive-frugal"),
         "{weights}"
     );
 }
