@@ -103,10 +103,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
             .mark_in_words("alike", "alike: not significantly above the lowest.")
             .mark_in_words(SubjectId::Library.name(), "punctual: sleep_until.")
             .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.")
-            .mark_in_words(
-                "at least",
-                "at least: nearly all waits over 1 ms late.",
-            ),
+            .mark_in_words("at least", "at least: nearly all waits over 1 ms late."),
         Style::Brief => table.mark_in_words("alike", "alike: not significantly higher."),
     };
     let caption = format!(
