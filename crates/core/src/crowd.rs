@@ -236,12 +236,17 @@ impl Crowd {
         self.slack_until.load(Relaxed) > 0
     }
 
-    /// The child of a fork has one thread.
+    /// The child of a fork has one thread: nothing holds for it that holds for several.
     pub fn forked(&self) {
         self.spinning.store(0, Relaxed);
-        self.vain_until.store(0, Relaxed);
-        self.overloaded_at.store(0, Relaxed);
-        self.slack_until.store(0, Relaxed);
+        self.others.store(0, Relaxed);
+        let limits = [
+            &self.vain_until,
+            &self.overloaded_at,
+            &self.slack_until,
+            &self.short_until,
+        ];
+        limits.iter().for_each(|limit| limit.store(0, Relaxed));
     }
 
     /// A spin begins among `others`.
