@@ -597,4 +597,28 @@ mod tests {
         crowd.end(LATER, Spun::Kept(Nanos::ZERO));
         assert!(!crowd.begin(LATER + 300 * MS));
     }
+
+    #[test]
+    fn the_child_of_a_fork_has_no_limit() {
+        let crowd = quiet();
+        let now = overload(&crowd, LATER, 4);
+        share(&crowd, now, VAIN_MANY + 1, VAIN);
+        (0..40).for_each(|_| crowd.lose(now));
+        assert!(crowd.is_crowded(now) && crowd.short_until.load(Relaxed) > now);
+        crowd.forked();
+        assert_eq!(crowd.spin_most(now), Nanos::MAX);
+        assert!(!crowd.is_crowded(now) && !crowd.was_crowded());
+    }
+
+    #[test]
+    fn who_waits_alone_after_a_crowd_is_none() {
+        let crowd = quiet();
+        let now = overload(&crowd, LATER, 4) + 1_000 * MS;
+        // The spins of the crowd are forgotten, its slack is not.
+        (0..2_000).for_each(|_| meet(&crowd, now, 0));
+        assert!(crowd.is_crowded(now));
+        (0..4).for_each(|_| lose(&crowd, now, 0));
+        assert!(crowd.paused_until.load(Relaxed) > now);
+        assert_eq!(crowd.spin_most(now), Nanos::MAX);
+    }
 }
