@@ -617,7 +617,7 @@ mod tests {
         // The spins of the crowd are forgotten, its slack is not.
         (0..2_000).for_each(|_| meet(&crowd, now, 0));
         assert!(crowd.is_crowded(now));
-        (0..4).for_each(|_| lose(&crowd, now, 0));
+        (0..10).for_each(|_| lose(&crowd, now, 0));
         assert!(crowd.paused_until.load(Relaxed) > now);
         assert_eq!(crowd.spin_most(now), Nanos::MAX);
     }
