@@ -61,10 +61,13 @@ const PAUSE_FADES: u64 = 64;
 /// long, because waits without spins are later where the busy threads have gone.
 const SHORT: Nanos = Nanos::from_us(5);
 const SHORT_MAX_NS: u64 = 4_000_000_000;
-/// The CPUs are overloaded where no spin was alone for this long, and so many others spin for each
-/// CPU. Naps then keep their slack.
+/// The CPUs are overloaded where spins met so many others for each CPU in the mean, and that for so
+/// long. Naps then keep their slack.
 const OVERLOADED_NS: u64 = 32_000_000;
 const OVERLOADED_BY: u32 = 2;
+/// A spin that is alone, and no other began for this long, ends that: threads that wait for the same
+/// instants meet many others and leave the CPUs idle in between.
+const ALONE_NS: u64 = 200_000;
 /// The most that a wait spins there. Without a limit new threads, which all queue, learn to spin their
 /// whole waits.
 const OVERLOADED_MOST: Nanos = Nanos::from_us(60);
@@ -154,7 +157,7 @@ impl Crowd {
     #[inline]
     pub fn begin(&self, now: u64) -> bool {
         let others = self.spinning.fetch_add(1, Relaxed);
-        if others == 0 {
+        if others == 0 && !is_recent(&self.met_at, now, ALONE_NS) {
             self.together_since.store(0, Relaxed);
         }
         let mean = self.others.load(Relaxed);
@@ -163,7 +166,7 @@ impl Crowd {
         }
         if others > 0 {
             self.met_at.store(now, Relaxed);
-            self.join(others, now);
+            self.join(mean, now);
         } else if self.disturbed_at.load(Relaxed) == 0 {
             // The first wait of the process: it may be one of many processes that wait.
             self.disturbed_at.store(now, Relaxed);
@@ -249,14 +252,16 @@ impl Crowd {
         limits.iter().for_each(|limit| limit.store(0, Relaxed));
     }
 
-    /// A spin begins among `others`.
-    fn join(&self, others: u32, now: u64) {
+    /// A spin begins among others; the ones before met so many in the mean.
+    fn join(&self, mean: u32, now: u64) {
         let since = self.together_since.load(Relaxed);
         if since == 0 {
             self.together_since.store(now, Relaxed);
         } else if now.saturating_sub(since) > OVERLOADED_NS {
             let cpus = self.cpus.load(Relaxed);
-            if cpus > 0 && others / OVERLOADED_BY >= cpus {
+            // The mean of so many others as always spin comes near to them from below.
+            let most = cpus.saturating_mul(OVERLOADED_BY * (ONE / MEAN));
+            if cpus > 0 && mean.div_ceil(MEAN) >= most {
                 // Another thread may have seen it at the same time: that counts once.
                 let seen = &self.together_since;
                 if seen.compare_exchange(since, now, Relaxed, Relaxed).is_ok() {
@@ -437,9 +442,12 @@ mod tests {
     fn overload(crowd: &Crowd, from: u64, others: u32) -> u64 {
         crowd.set_cpus(2);
         (0..others).for_each(|_| _ = crowd.begin(from));
+        // Enough for the mean.
         for at in 1..40 {
-            crowd.begin(from + at * MS);
-            crowd.end(from + at * MS, Spun::Shared(Nanos::ZERO));
+            for _ in 0..MEAN {
+                crowd.begin(from + at * MS);
+                crowd.end(from + at * MS, Spun::Shared(Nanos::ZERO));
+            }
         }
         (0..others).for_each(|_| crowd.end(from + 40 * MS, Spun::Shared(Nanos::ZERO)));
         from + 40 * MS
@@ -470,6 +478,22 @@ mod tests {
             meet(&crowd, LATER + instant * MS, 30);
         }
         assert!(!crowd.was_crowded());
+    }
+
+    /// Of many waits a second some begin while no thread spins, by chance.
+    #[test]
+    fn a_moment_without_spins_ends_no_overload() {
+        let overloaded = |idle_ns| {
+            let crowd = quiet();
+            crowd.set_cpus(2);
+            for at in 0..80 {
+                (0..4).for_each(|_| meet(&crowd, LATER + at * MS / 2, 15));
+                meet(&crowd, LATER + at * MS / 2 + idle_ns, 0);
+            }
+            crowd.was_crowded()
+        };
+        assert!(overloaded(ALONE_NS - 1));
+        assert!(!overloaded(ALONE_NS));
     }
 
     /// As many spins that offered the CPU end `now`, this late.
