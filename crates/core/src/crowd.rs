@@ -65,8 +65,8 @@ const SHORT_MAX_NS: u64 = 4_000_000_000;
 /// long. Naps then keep their slack.
 const OVERLOADED_NS: u64 = 32_000_000;
 const OVERLOADED_BY: u32 = 2;
-/// A spin that is alone, and no other began for this long, ends that: threads that wait for the same
-/// instants meet many others and leave the CPUs idle in between.
+/// A spin that is alone ends that, if none met another for this long. Threads that wait for the same
+/// instants meet many others, and leave the CPUs idle in between.
 const ALONE_NS: u64 = 200_000;
 /// The most that a wait spins there. Without a limit new threads, which all queue, learn to spin their
 /// whole waits.
@@ -486,9 +486,9 @@ mod tests {
         let overloaded = |idle_ns| {
             let crowd = quiet();
             crowd.set_cpus(2);
-            for at in 0..80 {
-                (0..4).for_each(|_| meet(&crowd, LATER + at * MS / 2, 15));
-                meet(&crowd, LATER + at * MS / 2 + idle_ns, 0);
+            for at in (LATER..LATER + 80 * MS).step_by(idle_ns as usize) {
+                // The first of them is alone.
+                (0..4).for_each(|_| meet(&crowd, at, 15));
             }
             crowd.was_crowded()
         };
