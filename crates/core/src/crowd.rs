@@ -12,10 +12,10 @@
 //! milliseconds late. Where that happens to more than a few spins, spins keep their CPU for a
 //! while: the more often, the longer. Where several threads wait, spins are also short then.
 //! The scheduler owes the busy threads the time that was spun, and takes it back from the waits
-//! that follow. Where more threads spin than the CPUs can serve, naps keep their slack: an interrupt
-//! for each takes CPU time that is lacking. Spins are limited there, because the queue of threads that
-//! offer their CPUs grows with them. Where most spins still end as late as a nap would, they are in
-//! vain: for a while they are short, and keep their CPU.
+//! that follow. Where spins often meet others, naps keep their slack: an interrupt for each nap takes
+//! CPU time, and delays the spins. Where more threads spin than the CPUs can serve, spins are limited,
+//! because the queue of threads that offer their CPUs grows with them. Where most spins still end as
+//! late as a nap would, they are in vain: for a while they are short, and keep their CPU.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -40,8 +40,11 @@ const SEVERAL: u32 = ONE / 8;
 const ONE: u32 = 1 << 12;
 /// The mean is over so many spins.
 const MEAN: u32 = 64;
-/// How long naps keep the slack where the CPUs were overloaded. Each time twice as long, because
-/// each change makes waits learn anew.
+/// Where so many more spins began with `MANY` others in the mean than with fewer, naps keep their
+/// slack. New threads spin longer, and have learned by then.
+const MANY: u32 = ONE / 2;
+const AMONG_MANY: u32 = 1 << 14;
+/// For this long, and each time twice as long, because each change makes waits learn anew.
 const SLACK_FIRST_NS: u64 = 2_000_000_000;
 const SLACK_MAX_NS: u64 = 64_000_000_000;
 /// A spin that ended soon adds one to the credit. One that met a busy thread costs this much. It
@@ -62,15 +65,17 @@ const PAUSE_FADES: u64 = 64;
 const SHORT: Nanos = Nanos::from_us(5);
 const SHORT_MAX_NS: u64 = 4_000_000_000;
 /// The CPUs are overloaded where spins met so many others for each CPU in the mean, and that for so
-/// long. Naps then keep their slack.
+/// long.
 const OVERLOADED_NS: u64 = 32_000_000;
 const OVERLOADED_BY: u32 = 2;
 /// A spin that is alone ends that, if none met another for this long. Threads that wait for the same
 /// instants meet many others, and leave the CPUs idle in between.
 const ALONE_NS: u64 = 200_000;
-/// The most that a wait spins there. Without a limit new threads, which all queue, learn to spin their
-/// whole waits.
-const OVERLOADED_MOST: Nanos = Nanos::from_us(60);
+/// The most that a wait spins there: a tenth of its length, within these bounds. Without a limit new
+/// threads, which all queue, learn to spin their whole waits.
+const OVERLOADED_PART: u64 = 10;
+const OVERLOADED_LEAST: Nanos = Nanos::from_us(60);
+const OVERLOADED_MOST: Nanos = Nanos::from_us(100);
 /// A spin that ended so late gained nothing: on Linux a nap with slack ends no later.
 const VAIN: Nanos = Nanos::from_us(50);
 /// Where so many more spins ended that late than did not, spins are in vain for a while. New threads
@@ -89,6 +94,7 @@ pub struct Crowd {
     others: AtomicU32,
     credit: AtomicU32,
     met_at: AtomicU64,
+    among_many: AtomicU32,
     slack_until: AtomicU64,
     slack_ns: AtomicU64,
     overloaded_at: AtomicU64,
@@ -116,8 +122,8 @@ impl Crowd {
     /// Spins keep the CPU from this long before their end, so that it ends on time.
     pub const KEEPS: Nanos = Nanos::from_us(3);
 
-    /// Where the CPUs are overloaded naps keep up to this much timer slack, so that one interrupt
-    /// wakes several. Linux gives a thread 50 us.
+    /// Among many spins naps keep up to this much timer slack, so that one interrupt wakes several.
+    /// Linux gives a thread 50 us.
     pub const SLACK_MOST: Nanos = Nanos::from_us(200);
 
     /// A process in which no thread has waited yet.
@@ -128,6 +134,7 @@ impl Crowd {
             others: AtomicU32::new(0),
             credit: AtomicU32::new(CREDIT_FIRST),
             met_at: AtomicU64::new(0),
+            among_many: AtomicU32::new(0),
             slack_until: AtomicU64::new(0),
             slack_ns: AtomicU64::new(SLACK_FIRST_NS),
             overloaded_at: AtomicU64::new(0),
@@ -162,7 +169,7 @@ impl Crowd {
         }
         let mean = self.others.load(Relaxed);
         if others > 0 || mean > 0 {
-            self.meet(others, mean);
+            self.meet(others, mean, now);
         }
         if others > 0 {
             self.met_at.store(now, Relaxed);
@@ -208,23 +215,23 @@ impl Crowd {
         }
     }
 
-    /// The most that a wait may spin that begins `now`: 5 us where several threads wait and busy
-    /// threads take their offers, and where spins are in vain; 60 us where the CPUs are overloaded;
-    /// else there is no limit.
+    /// The most that a wait for `left` may spin that begins `now`: 5 us where several threads wait and
+    /// busy threads take their offers, and where spins are in vain; a tenth of the wait where the CPUs
+    /// are overloaded, but 60 us at least and 100 us at most; else there is no limit.
     #[inline]
-    pub fn spin_most(&self, now: u64) -> Nanos {
+    pub fn spin_most(&self, now: u64, left: Nanos) -> Nanos {
         let is_before = |until: &AtomicU64| now < until.load(Relaxed);
         if is_before(&self.short_until) || is_before(&self.vain_until) {
             SHORT
         } else if is_recent(&self.overloaded_at, now, MEMORY_NS) {
-            OVERLOADED_MOST
+            Nanos::new(left.as_ns() / OVERLOADED_PART).clamp(OVERLOADED_LEAST, OVERLOADED_MOST)
         } else {
             Nanos::MAX
         }
     }
 
     /// Whether naps keep the timer slack of the thread, so that one interrupt wakes several. They do
-    /// where the CPUs are overloaded. Where spins are short because of busy threads they do not,
+    /// where spins meet many others. Where spins are short because of busy threads they do not,
     /// unless spins are in vain.
     #[inline]
     pub fn is_crowded(&self, now: u64) -> bool {
@@ -265,15 +272,15 @@ impl Crowd {
                 // Another thread may have seen it at the same time: that counts once.
                 let seen = &self.together_since;
                 if seen.compare_exchange(since, now, Relaxed, Relaxed).is_ok() {
-                    self.relieve(now);
+                    self.overloaded_at.store(now, Relaxed);
+                    self.keep_slack(now);
                 }
             }
         }
     }
 
-    /// The CPUs are overloaded.
-    fn relieve(&self, now: u64) {
-        self.overloaded_at.store(now, Relaxed);
+    /// Naps keep their slack for a while.
+    fn keep_slack(&self, now: u64) {
         if now < self.slack_until.load(Relaxed) {
             return;
         }
@@ -306,10 +313,25 @@ impl Crowd {
         }
     }
 
-    /// A spin begins among `others`, which were so many in the mean before.
-    fn meet(&self, others: u32, mean: u32) {
+    /// A spin begins `now` among `others`, which were so many in the mean before.
+    fn meet(&self, others: u32, mean: u32, now: u64) {
         let mean = mean - mean.div_ceil(MEAN) + others.min(MEAN) * (ONE / MEAN);
         self.others.store(mean, Relaxed);
+        let among_many = self.among_many.load(Relaxed);
+        if mean < MANY {
+            // A mean of 0 is not counted further.
+            let fewer = match mean {
+                0 => 0,
+                _ => among_many.saturating_sub(1),
+            };
+            if fewer < among_many {
+                self.among_many.store(fewer, Relaxed);
+            }
+        } else if among_many < AMONG_MANY {
+            self.among_many.store(among_many + 1, Relaxed);
+        } else {
+            self.keep_slack(now);
+        }
     }
 
     /// Whether several threads wait, as seen by a spin that just met a busy thread. Where that was
@@ -453,31 +475,55 @@ mod tests {
         from + 40 * MS
     }
 
+    /// A wait of 100 us.
+    fn most(crowd: &Crowd, now: u64) -> Nanos {
+        crowd.spin_most(now, Nanos::from_us(100))
+    }
+
     #[test]
-    fn naps_keep_their_slack_where_some_thread_always_spins() {
+    fn spins_are_limited_where_some_threads_always_spin() {
         for others in [4, 30] {
             let crowd = quiet();
             let now = overload(&crowd, LATER, others);
-            assert!(crowd.is_crowded(now) && crowd.is_crowded(now + 1_990 * MS));
-            assert_eq!(crowd.spin_most(now), OVERLOADED_MOST);
-            assert_eq!(crowd.spin_most(now + 250 * MS), Nanos::MAX);
-            // Then it begins anew, and lasts twice as long.
-            assert!(!crowd.is_crowded(now + 2_000 * MS));
-            let now = overload(&crowd, now + 2_000 * MS, others);
-            assert!(crowd.is_crowded(now + 3_990 * MS));
+            let of = |wait| crowd.spin_most(now, wait);
+            assert_eq!(of(Nanos::from_us(200)), OVERLOADED_LEAST);
+            assert_eq!(of(Nanos::from_us(800)), Nanos::from_us(80));
+            assert_eq!(of(Nanos::from_ms(20)), OVERLOADED_MOST);
+            assert_eq!(most(&crowd, now + 250 * MS), Nanos::MAX);
         }
         // A thread that was killed while it spun is counted for ever, and does not matter.
         for others in [1, 3] {
             let crowd = quiet();
-            overload(&crowd, LATER, others);
-            assert!(!crowd.was_crowded());
+            let now = overload(&crowd, LATER, others);
+            assert_eq!(most(&crowd, now), Nanos::MAX);
         }
         // Threads that wait for the same instants are alone in between.
         let crowd = quiet();
         for instant in 0..100 {
             meet(&crowd, LATER + instant * MS, 30);
         }
+        assert_eq!(most(&crowd, LATER + 100 * MS), Nanos::MAX);
+    }
+
+    #[test]
+    fn naps_keep_their_slack_where_spins_meet_many_others_for_long() {
+        let crowd = quiet();
+        // Each meets none, one and two others: 1 in the mean.
+        let spins = |many: u32| (0..many / 3).for_each(|_| meet(&crowd, LATER, 2));
+        let few = |many| (0..many).for_each(|_| meet(&crowd, LATER, 0));
+        for _ in 0..10 {
+            spins(AMONG_MANY / 2);
+            few(AMONG_MANY / 2);
+        }
         assert!(!crowd.was_crowded());
+        spins(AMONG_MANY + MEAN);
+        assert!(crowd.is_crowded(LATER) && crowd.is_crowded(LATER + 1_999 * MS));
+        assert_eq!(most(&crowd, LATER), Nanos::MAX);
+        // Then it begins anew, and lasts twice as long.
+        let later = LATER + 2_000 * MS;
+        assert!(!crowd.is_crowded(later));
+        meet(&crowd, later, 1);
+        assert!(crowd.is_crowded(later + 3_999 * MS) && !crowd.is_crowded(later + 4_000 * MS));
     }
 
     /// Of many waits a second some begin while no thread spins, by chance.
@@ -490,7 +536,7 @@ mod tests {
                 // The first of them is alone.
                 (0..4).for_each(|_| meet(&crowd, at, 15));
             }
-            crowd.was_crowded()
+            crowd.overloaded_at.load(Relaxed) > 0
         };
         assert!(overloaded(ALONE_NS - 1));
         assert!(!overloaded(ALONE_NS));
@@ -513,20 +559,19 @@ mod tests {
             share(&crowd, now, 1, Nanos::ZERO);
         }
         share(&crowd, now, 2 * VAIN_MANY, VAIN - Nanos::new(1));
-        assert_eq!(crowd.spin_most(now), OVERLOADED_MOST);
+        assert_eq!(most(&crowd, now), OVERLOADED_LEAST);
         crowd.begin(now);
         assert!(crowd.begin(now), "among others");
 
         share(&crowd, now, VAIN_MANY + 1, VAIN);
-        assert_eq!(crowd.spin_most(now), SHORT);
+        assert_eq!(most(&crowd, now), SHORT);
         assert!(crowd.is_crowded(now) && !crowd.begin(now));
         // Busy threads or not.
         (0..40).for_each(|_| crowd.lose(now));
         assert!(crowd.is_crowded(now));
         let later = now + 1_001 * MS;
-        assert_eq!(crowd.spin_most(later), OVERLOADED_MOST);
-        assert!(crowd.is_crowded(later));
-        assert_eq!(crowd.spin_most(later + 250 * MS), Nanos::MAX);
+        assert_eq!(most(&crowd, later), OVERLOADED_LEAST);
+        assert_eq!(most(&crowd, later + 250 * MS), Nanos::MAX);
     }
 
     #[test]
@@ -553,21 +598,21 @@ mod tests {
     fn spins_are_short_while_busy_threads_take_the_offers_of_several_threads() {
         let crowd = quiet();
         for wait in 0..20 {
-            assert_eq!(crowd.spin_most(LATER + wait), Nanos::MAX);
+            assert_eq!(most(&crowd, LATER + wait), Nanos::MAX);
             meet(&crowd, LATER + wait, 1);
         }
         (0..20).for_each(|wait| lose(&crowd, LATER + MS + wait, 1));
-        assert_eq!(crowd.spin_most(LATER + 2 * MS), SHORT);
-        assert_eq!(crowd.spin_most(LATER + 140 * MS), Nanos::MAX);
+        assert_eq!(most(&crowd, LATER + 2 * MS), SHORT);
+        assert_eq!(most(&crowd, LATER + 140 * MS), Nanos::MAX);
         // Few spins meet others then, and the next losses tell as well.
         crowd.others.store(0, Relaxed);
         (0..4).for_each(|wait| lose(&crowd, LATER + 140 * MS + wait, 1));
-        assert_eq!(crowd.spin_most(LATER + 141 * MS), SHORT);
+        assert_eq!(most(&crowd, LATER + 141 * MS), SHORT);
         for second in 1..100 {
             let now = LATER + second * 5_000 * MS;
             (0..20).for_each(|_| lose(&crowd, now, 1));
-            assert_eq!(crowd.spin_most(now + MS), SHORT);
-            assert_eq!(crowd.spin_most(now + 4_001 * MS), Nanos::MAX);
+            assert_eq!(most(&crowd, now + MS), SHORT);
+            assert_eq!(most(&crowd, now + 4_001 * MS), Nanos::MAX);
         }
     }
 
@@ -577,7 +622,7 @@ mod tests {
         for wait in 0..1_000 {
             crowd.disturbed_at.store(LATER + wait * MS, Relaxed);
             spin(&crowd, LATER + wait * MS, Nanos::from_ms(3));
-            assert_eq!(crowd.spin_most(LATER + wait * MS), Nanos::MAX);
+            assert_eq!(most(&crowd, LATER + wait * MS), Nanos::MAX);
         }
         assert!(crowd.paused_until.load(Relaxed) > LATER);
     }
@@ -630,7 +675,7 @@ mod tests {
         (0..40).for_each(|_| crowd.lose(now));
         assert!(crowd.is_crowded(now) && crowd.short_until.load(Relaxed) > now);
         crowd.forked();
-        assert_eq!(crowd.spin_most(now), Nanos::MAX);
+        assert_eq!(most(&crowd, now), Nanos::MAX);
         assert!(!crowd.is_crowded(now) && !crowd.was_crowded());
     }
 
@@ -643,6 +688,6 @@ mod tests {
         assert!(crowd.is_crowded(now));
         (0..10).for_each(|_| lose(&crowd, now, 0));
         assert!(crowd.paused_until.load(Relaxed) > now);
-        assert_eq!(crowd.spin_most(now), Nanos::MAX);
+        assert_eq!(most(&crowd, now), Nanos::MAX);
     }
 }

@@ -478,7 +478,7 @@ impl Waiter {
         let mut goal = Goal::until(anchor.tick(deadline));
         let clock = self.clock.as_deref();
         if clock.is_none() {
-            goal.spin_most = crowd::spin_most(begun);
+            goal.spin_most = crowd::spin_most(begun, goal.left(begun));
         }
         let is_host = clock.is_none();
         let mut thread = CallingThread::new(

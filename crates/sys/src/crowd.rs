@@ -51,10 +51,10 @@ pub fn spin_until(
     (now, reason)
 }
 
-/// The most that a wait may spin that begins `now`; `Nanos::MAX` if there is no limit.
+/// The most that a wait for `left` may spin that begins `now`; `Nanos::MAX` if there is no limit.
 #[inline]
-pub fn spin_most(now: Tick) -> Nanos {
-    CROWD.spin_most(now.as_ns())
+pub fn spin_most(now: Tick, left: Nanos) -> Nanos {
+    CROWD.spin_most(now.as_ns(), left)
 }
 
 /// Offers the CPU again and again until `end`, or until a busy thread took it.
@@ -104,7 +104,7 @@ fn cpus() -> u32 {
     cpus.map_or(u32::MAX, |cpus| cpus.get() as u32)
 }
 
-/// Whether more threads of this process spun lately than the CPUs can serve, so that naps keep their timer slack
+/// Whether spins of this process meet so many others that naps keep their timer slack
 /// ([`Crowd::is_crowded`]).
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[inline]

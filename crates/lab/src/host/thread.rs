@@ -260,7 +260,7 @@ impl<'e> This<'e> {
                 let goal = Goal {
                     deadline,
                     or,
-                    spin_most: crowd::spin_most(now),
+                    spin_most: crowd::spin_most(now, deadline.since(now)),
                 };
                 let outcome = drive(strategy, goal, now, &mut self.sleeper);
                 // Read again, as a caller would: a peer's last reading is not visible either. The strategy learns

@@ -194,7 +194,7 @@ impl Wait {
             self.part.words[at::LIMITED].fetch_add(1, Relaxed);
         }
         let goal = Goal {
-            spin_most: budget.min(crowd::spin_most(self.begin)),
+            spin_most: budget.min(crowd::spin_most(self.begin, self.due.since(self.begin))),
             ..Goal::until(self.due)
         };
         let begin = |strategy: &mut Adaptive| Steps::begin(strategy, goal, self.begin);

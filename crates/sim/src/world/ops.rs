@@ -223,7 +223,7 @@ impl<'p> World<'p> {
         let goal = Goal {
             deadline,
             or,
-            spin_most: self.crowd(id).spin_most(now.as_ns()),
+            spin_most: (self.crowd(id)).spin_most(now.as_ns(), deadline.since(now)),
         };
         let wait = Wait::begin(&mut self.threads[id].strategies[with], goal, now);
         self.threads[id].waiting = Some(Waiting {
