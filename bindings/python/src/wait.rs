@@ -9,7 +9,7 @@ use punctual_core::StrategySpec;
 use punctual_core::strategies::Defaults;
 use pyo3::PyTypeInfo;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::exceptions::{PyException, PyImportError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
@@ -414,9 +414,12 @@ const PIECE: Duration = Duration::from_millis(40);
 
 /// Whether this thread runs Python's signal handlers.
 fn runs_handlers(py: Python<'_>) -> PyResult<bool> {
-    // At the end of the interpreter there may be none.
-    let Ok(threading) = py.import("threading") else {
-        return Ok(false);
+    let threading = match py.import("threading") {
+        Ok(threading) => threading,
+        // At the end of the interpreter there may be none.
+        Err(why) if why.is_instance_of::<PyImportError>(py) => return Ok(false),
+        // A handler may run meanwhile.
+        Err(why) => return Err(why),
     };
     let main = threading.call_method0("main_thread")?.getattr("ident")?;
     main.eq(threading.call_method0("get_ident")?)

@@ -29,9 +29,9 @@ unix = pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
 
 
 def python(program: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60
-    )
+    # A program that hangs says where.
+    program = "import faulthandler; faulthandler.dump_traceback_later(50, exit=True)\n" + textwrap.dedent(program)
+    return subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, timeout=60)
 
 
 @unix

@@ -12,7 +12,7 @@
 //! milliseconds late. Where that happens to more than a few spins, spins keep their CPU for a
 //! while: the more often, the longer. Where several threads wait, spins are also short then.
 //! The scheduler owes the busy threads the time that was spun, and takes it back from the waits
-//! that follow. Where spins often meet others, naps keep their slack: an interrupt for each nap takes
+//! that follow. Where spins meet others for long, naps keep their slack: an interrupt for each nap takes
 //! CPU time, and delays the spins. Where more threads spin than the CPUs can serve, spins are limited,
 //! because the queue of threads that offer their CPUs grows with them. Where most spins still end as
 //! late as a nap would, they are in vain: for a while they are short, and keep their CPU.

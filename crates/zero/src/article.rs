@@ -130,13 +130,6 @@ fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
         line.machine.topology.cpus(),
         number(first.split.waiting * 100.0),
     )];
-    if let Ok(bursts) = bursts_of_the_test() {
-        let cpus = bursts.cpus();
-        sentences.push(filled(&format!(
-            "The author measured {{test.cpus}} busy CPUs while programs freed pages in bursts and these threads zeroed them. The \
-             simulation of these bursts gives {cpus:.1}."
-        )));
-    }
     let mut told = lines.iter().zip(told);
     let batches = told.find(|(line, _)| line.what == BATCHES);
     if let Some((line, told)) = batches {
@@ -145,6 +138,13 @@ fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
             line.setting.workers,
             number(told.central.gb_per_cpu_s() / first.gb_per_cpu_s()),
         ));
+    }
+    if let Ok(bursts) = bursts_of_the_test() {
+        let cpus = bursts.cpus();
+        sentences.push(filled(&format!(
+            "While programs freed pages in bursts, the author measured {{test.cpus}} busy CPUs. The simulation of these bursts gives \
+             {cpus:.1}."
+        )));
     }
     sentences
 }

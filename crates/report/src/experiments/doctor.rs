@@ -140,7 +140,11 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         .column("wait", |row| {
             format!("{} {}", units::nominal(row.of.asked_ns), row.m.subject)
         })
-        .told([PREDICTED])
+        // Beside a prediction a reader looks for a verdict.
+        .column("predicted", |row| match row.of.verdict {
+            Some(_) => PREDICTED.1(row.m),
+            None => "".into(),
+        })
         .in_words(prose::when(wakes, || {
             "predicted: by the timer rule, without waking up.".to_owned()
         }))
@@ -154,7 +158,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
         })
         .mark_in_words(
             REFERENCE,
-            "no verdict: not checked against the rule, only compared with the others.",
+            "no verdict: measured only to compare the others with.",
         )
         .mark_in_words(
             "inconclusive",
@@ -163,7 +167,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     let table = match wakes {
         true => table.mark_in_words(
             "agrees",
-            "agrees: late less predicted is no more than waking up takes.",
+            "agrees: late exceeds predicted by no more than waking up takes.",
         ),
         false => table,
     };

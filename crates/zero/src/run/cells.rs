@@ -65,8 +65,8 @@ impl Cells {
         if crowded && settings.threads.is_none() {
             self.leave_out(
                 format!(
-                    "Pools of {} threads were not measured on hot memory, because one thread would zero all of it before \
-                     the others begin.",
+                    "Pools of {} threads were not measured on hot memory (a part that fits in the caches): one thread would \
+                     zero all of it before the others begin.",
                     cell.setting.workers
                 ),
                 "Name them with --threads to measure them all the same.",

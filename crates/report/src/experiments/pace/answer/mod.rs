@@ -103,7 +103,10 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
             .mark_in_words("alike", "alike: not significantly above the lowest.")
             .mark_in_words(SubjectId::Library.name(), "punctual: sleep_until.")
             .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.")
-            .mark_in_words("at least", "at least: nearly all waits over 1 ms late."),
+            .mark_in_words(
+                "at least",
+                "at least: nearly all waits over 1 ms late, so the real cost is higher.",
+            ),
         Style::Brief => table.mark_in_words("alike", "alike: not significantly higher."),
     };
     let caption = format!(
@@ -355,7 +358,7 @@ impl<'r> Loop<'r> {
                     false => "other ways measured",
                 };
                 format!(
-                    "{begin} {is} ({}).{alike} Of the {others}, {} costs least: {ratio}.",
+                    "{begin} {is} ({}).{alike} The cheapest of the {others}, {}, costs {ratio}.",
                     in_brackets(best),
                     other.m.subject
                 )
@@ -401,7 +404,7 @@ fn other_weights(loops: &[Loop]) -> Option<String> {
     let known = loops.iter().all(|one| cost(one.best(0).m, 2).is_some());
     known.then(|| {
         format!(
-            "If 1 us late costs as much as 1 us of CPU time (not 10 us), cheapest is {}; if as much as 100 us, {}.",
+            "Here 1 us late costs as much as 10 us of CPU time. If it costs 1 us, cheapest is {}; if 100 us, {}.",
             of(0),
             of(2)
         )
