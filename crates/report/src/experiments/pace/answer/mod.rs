@@ -105,7 +105,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
             .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.")
             .mark_in_words(
                 "at least",
-                "at least: nearly all waits over 1 ms late, so the real cost is higher.",
+                "at least: waits over 1 ms late cost more.",
             ),
         Style::Brief => table.mark_in_words("alike", "alike: not significantly higher."),
     };
