@@ -103,10 +103,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
             .mark_in_words("alike", "alike: not significantly above the lowest.")
             .mark_in_words(SubjectId::Library.name(), "punctual: sleep_until.")
             .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.")
-            .mark_in_words(
-                "at least",
-                "at least: waits over 1 ms late cost more.",
-            ),
+            .mark_in_words("at least", "at least: waits over 1 ms late cost more."),
         Style::Brief => table.mark_in_words("alike", "alike: not significantly higher."),
     };
     let caption = format!(
