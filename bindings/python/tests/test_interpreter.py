@@ -29,9 +29,16 @@ unix = pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
 
 
 def python(program: str) -> "subprocess.CompletedProcess[str]":
-    # A program that hangs says where.
-    program = "import faulthandler; faulthandler.dump_traceback_later(50, exit=True)\n" + textwrap.dedent(program)
-    return subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, timeout=60)
+    command = [sys.executable, "-X", "faulthandler", "-W", "ignore", "-c", textwrap.dedent(program)]
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        out, err = run.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        # It says where it hangs.
+        run.send_signal(signal.SIGTERM if os.name == "nt" else signal.SIGABRT)
+        _, err = run.communicate(timeout=10)
+        pytest.fail(err)
+    return subprocess.CompletedProcess(command, run.returncode, out, err)
 
 
 @unix
