@@ -174,21 +174,23 @@ impl Rests<'_> {
             ..
         } = self;
         let names = self.names.join(", ");
-        let (models, of_all) = match self.names.len() {
-            1 => ("Model", ""),
-            _ => ("Models", " of all"),
+        let (models, whose) = match self.names.len() {
+            1 => ("Model", "its"),
+            _ => ("Models", "their"),
         };
         let (of, sure) = self.lengths;
-        let inferred = of - sure;
         let scheduler = match *scheduling {
-            SchedulingBasis::Unused => String::new(),
-            SchedulingBasis::Book(title) => format!(". Scheduler: as in \"{title}\""),
             SchedulingBasis::Parameters(of, sure) => {
-                format!(". Scheduler: {sure} published, {} inferred", of - sure)
+                format!(" and {sure} of {whose} {of} scheduler parameters")
             }
+            _ => String::new(),
+        };
+        let book = match *scheduling {
+            SchedulingBasis::Book(title) => format!(". Scheduling is as in \"{title}\""),
+            _ => String::new(),
         };
         format!(
-            "{models} {names}: {compared}. Sleep parameters{of_all}: {sure} published, {inferred} inferred{scheduler}{set}."
+            "{models} {names}: {compared}. {sure} of {whose} {of} sleep parameters{scheduler} are published{book}{set}."
         )
     }
 }
@@ -212,15 +214,15 @@ mod tests {
     #[test]
     fn an_emulation_does_not_rest_on_the_scheduling_of_the_model() {
         for (name, load) in [
-            ("windows-11", "Scheduler: as"),
-            ("linux,slack=1ns", "Scheduler: "),
+            ("windows-11", "Scheduling is as"),
+            ("linux,slack=1ns", "scheduler parameters"),
         ] {
             let model = Model::parse(name).unwrap();
             let all = evidence(std::slice::from_ref(&model)).join("");
             let sleeps = evidence_of_sleeps(&model).join("");
             assert!(all.contains(load), "{all}");
             assert!(!sleeps.contains(load), "{sleeps}");
-            assert!(sleeps.contains("Sleep parameters"), "{sleeps}");
+            assert!(sleeps.contains("sleep parameters"), "{sleeps}");
         }
     }
 
@@ -233,7 +235,7 @@ mod tests {
         assert_eq!(
             said(&["macos"]),
             [
-                "Model macos: not yet compared with a Mac. Sleep parameters: 2 published, 3 inferred. Scheduler: 2 published, 0 inferred."
+                "Model macos: not yet compared with a Mac. 2 of its 5 sleep parameters and 2 of its 2 scheduler parameters are published."
             ]
         );
         // Both counts are of all models with the same words.
@@ -258,7 +260,7 @@ mod tests {
             "{both:?}"
         );
         assert!(
-            both[0].ends_with("Scheduler: as in \"Windows Internals\"."),
+            both[0].ends_with("Scheduling is as in \"Windows Internals\"."),
             "{both:?}"
         );
     }

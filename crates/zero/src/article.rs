@@ -66,7 +66,7 @@ pub fn lines() -> Vec<Line> {
         proposal(BATCHES, all, spin, Batch::Half),
         proposal("queued lock", all, LockKind::Mcs, Batch::One),
         proposal("blocking lock", all, LockKind::Mutex, Batch::One),
-        proposal("three changes", 4, LockKind::Mutex, Batch::Growing),
+        proposal("three at once", 4, LockKind::Mutex, Batch::Growing),
         version("Windows 11", "windows-11"),
         version("Server 2022", "server-2022"),
     ]
@@ -124,8 +124,8 @@ pub fn machine_facts() -> MachineFacts {
 fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     let (first, line) = (&told[0].central, &lines[0]);
     let mut sentences = vec![format!(
-        "In an article (docs/articles.md) {} threads on {} CPUs zero memory page by page. Simulated, they spend {} % of their CPU \
-         time waiting for a spin lock.",
+        "Simulated as in an article (docs/articles.md), {} threads zero one page at a time on {} CPUs. They spend {} % of \
+         their CPU time waiting for a spin lock.",
         line.setting.workers,
         line.machine.topology.cpus(),
         number(first.split.waiting * 100.0),
@@ -134,7 +134,7 @@ fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     let batches = told.find(|(line, _)| line.what == BATCHES);
     if let Some((line, told)) = batches {
         sentences.push(format!(
-            "If each of the {0} threads took {0} pages at a time, the same CPU time would zero {1} times as much memory.",
+            "If each thread took {} pages at a time instead of 1, the same CPU time would zero {} times as much memory.",
             line.setting.workers,
             number(told.central.gb_per_cpu_s() / first.gb_per_cpu_s()),
         ));
@@ -172,7 +172,7 @@ pub fn verdict(lines: &[Line], told: &[Prediction]) -> Verdict {
     let unconfirmed = prose::when(!unconfirmed.is_empty(), || {
         let locks: Vec<String> = unconfirmed.iter().map(ToString::to_string).collect();
         let locks = locks.join(", ");
-        format!(" No published measurement confirms the rows with {locks}.")
+        format!(" {locks}: no published measurement confirms it.")
     });
     let table = Table::new("", &rows)
         .column("simulated", |(line, _)| line.what)
@@ -190,7 +190,7 @@ pub fn verdict(lines: &[Line], told: &[Prediction]) -> Verdict {
         })
         .column("gain", |(_, told)| gain(told, first))
         .in_words(format!(
-            "The table is without bursts. batch: pages taken at a time. gain: GB per CPU-s, divided by that of the first row. \
+            "The table is without bursts. batch: pages taken at a time. gain: GB per CPU-s / the first row's. \
              GB: 1e9 bytes.{unconfirmed}"
         ));
     let verdict = Verdict {
@@ -316,7 +316,7 @@ fn conclusions(first: &PoolResult) -> String {
              half is half of the pages left. us/page: CPU time of all threads together. \
              between: the range of GB/CPU-s, with each unknown figure of the computer varied in turn; for the three \
              systems, also with half of their threads. gain: GB/CPU-s as a multiple of that of Windows 10. \
-             three changes: four threads, batches that grow, and a mutex that spins for up to 5 us before it sleeps.",
+             three at once: four threads, batches that grow, and a mutex that spins for up to 5 us before it sleeps.",
             FIGURES.test.zeroed_gib, FIGURES.test.cpu_s,
         ),
         format!(

@@ -244,7 +244,7 @@ mod tests {
         };
         let none = rule("windows-11", None, false);
         assert!(
-            none.contains("15.625 ms apart, because no process asks for less"),
+            none.contains("15.625 ms apart, as no process asks for less"),
             "{none}"
         );
         let heard = rule("windows-11", Some(1_000_000), false);

@@ -2,7 +2,7 @@
 //! that shows the cost of a wake-up in the same round.
 
 use punctual_core::strategies::{Defaults, StrategySpec};
-use punctual_core::{Method, Nanos};
+use punctual_core::{Method, Nanos, Rate};
 use punctual_program::Machine;
 use punctual_program::program::{Due, Op, Subject};
 use punctual_record::experiment::Doctor;
@@ -92,7 +92,7 @@ pub fn cases(
         }
         if length == SHORT {
             let times = pace.waits(length, length);
-            cases.push(strategy(length, times, pin()));
+            cases.push(strategy(length, times, cpu));
         }
     }
     if situation.system == System::MacOs
@@ -160,12 +160,15 @@ fn methods(situation: &Situation) -> Vec<Method> {
     methods
 }
 
-/// The library's default in its usual use: it continues to learn.
-fn strategy(length: Nanos, times: u64, pin: Vec<Op>) -> Case {
+/// The library's default in its usual use: in a loop, where it continues to learn. Waits one
+/// after another would begin and end at the same point between two clock interrupts.
+fn strategy(length: Nanos, times: u64, cpu: Option<usize>) -> Case {
     let spec =
         StrategySpec::parse(STRATEGY, Defaults::ELSEWHERE).expect("it is one of the strategies");
-    let wait = Op::wait(Due::After(length));
-    let mut case = case(STRATEGY, length, times, pin, vec![wait]);
+    let rate = Rate::from_period(length).expect("a loop may have this length");
+    let wait = Op::wait(Due::NextCycle);
+    let begin = cpu.map(Op::Pin).into_iter().chain([Op::Pace(rate)]);
+    let mut case = case(STRATEGY, length, times, begin.collect(), vec![wait]);
     case.program.subjects = vec![Subject::Strategy(spec)];
     case.keeps_state = true;
     case

@@ -119,7 +119,7 @@ fn windows(situation: &Situation) -> String {
     text += match (asked_by_others, situation.own_request) {
         (true, _) => ", because another process or a driver asks for that. ",
         (false, Some(_)) => ", because this process asks for that. ",
-        (false, None) => ", because no process asks for less. ",
+        (false, None) => ", as no process asks for less. ",
     };
     let is_ignored =
         situation.throttles() && situation.throttling == Some(Throttling::IgnoreRequests);

@@ -59,9 +59,7 @@ fn captions(diagnosis: &Diagnosis, measurements: &[Row<'_, Doctor>]) -> Vec<Stri
         );
     }
     if measurements.iter().any(|m| m.of.verdict.is_none()) {
-        caption.push(format!(
-            "`{REFERENCE}`: measured only to compare the others with."
-        ));
+        caption.push(format!("`{REFERENCE}`: measured for comparison only."));
     }
     caption.push("`queued` and `stolen`: per wait, on average, waiting for a CPU and taken by the hypervisor.".to_owned());
     if let Some(cpu) = diagnosis.cpu {
@@ -112,7 +110,11 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     // The name of the rule, and why it is in force here; the rest is about its other effects.
     // On a busy computer the name explains the predicted figure, and little more.
     let most = if is_busy { 1 } else { 2 };
-    sentences.extend(sentences_of(&diagnosis.rule, most));
+    let rule = match plain(run, &rows).is_some_and(|row| row.m.predicted_late_ns.is_some()) {
+        true => format!("The rule of {}", diagnosis.rule),
+        false => diagnosis.rule.clone(),
+    };
+    sentences.extend(sentences_of(&rule, most));
     if let Some(why) = &diagnosis.no_prediction {
         sentences.push(format!("Nothing is predicted: {why}."));
     }
@@ -146,20 +148,17 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
             None => "".into(),
         })
         .in_words(prose::when(wakes, || {
-            "predicted: by the timer rule, without waking up.".to_owned()
+            "predicted: by the timer rule; waking up comes on top.".to_owned()
         }))
         .column("late", |row| late(row, &rows))
         .in_words("late: the median.")
-        .mark_in_words("lowest", "lowest: for this length.")
+        .mark_in_words("lowest", "lowest: the least late of its length.")
         .told([P90])
         .column("verdict", |row| match row.of.verdict {
             Some(Judged::TooBusy) => BUSY,
             verdict => verdict.map_or(REFERENCE, Judged::name),
         })
-        .mark_in_words(
-            REFERENCE,
-            "no verdict: measured only to compare the others with.",
-        )
+        .mark_in_words(REFERENCE, "no verdict: measured for comparison only.")
         .mark_in_words(
             "inconclusive",
             "inconclusive: the waits are too few or too varied to confirm the prediction.",
@@ -204,7 +203,7 @@ fn in_words(row: &Row<'_, Doctor>) -> String {
         && predicted > 0
     {
         return format!(
-            "{begin}. The timer rule in force explains {} of that; the other {} are no more than waking up takes.",
+            "{begin}. The system's timer rule explains {} of that. The other {} are no more than a wake-up takes.",
             units::lateness(predicted),
             units::duration(rest)
         );
@@ -212,20 +211,20 @@ fn in_words(row: &Row<'_, Doctor>) -> String {
     let predicted = units::lateness(predicted);
     if row.of.verdict == Some(Judged::TooBusy) {
         return format!(
-            "{begin}. The timer rule in force predicts {predicted}. The computer was too busy to find the cause of the difference."
+            "{begin}. The system's timer rule predicts {predicted}. The computer was too busy to tell where the rest comes from."
         );
     }
     let measured = select::typical_ns(row.m).map(units::lateness);
     let verdict = match row.of.verdict {
         Some(Judged::Agrees) if measured.as_ref() == Some(&predicted) => {
-            return format!("{begin}. The timer rule in force predicts the same.");
+            return format!("{begin}; the timer rule predicts {predicted}.");
         }
         Some(Judged::Agrees) => "which agrees",
         Some(Judged::Disagrees) => "which differs: something else makes it late",
         Some(Judged::Sooner) => "but other interrupts ended it sooner",
         _ => "but these waits are too few or too varied to confirm that",
     };
-    format!("{begin}. The timer rule in force predicts {predicted}, {verdict}.")
+    format!("{begin}. The system's timer rule predicts {predicted}, {verdict}.")
 }
 
 /// The first so many sentences.
@@ -324,7 +323,7 @@ mod tests {
         }]);
         run.machine.sleep_method = "Sleep".to_owned();
         run.beside.doctor = Some(Diagnosis {
-            rule: "A sleep ends at a tick. They are far apart.".to_owned(),
+            rule: "Windows: a sleep ends at a tick. They are far apart.".to_owned(),
             advice,
             ..Diagnosis::default()
         });
@@ -344,8 +343,8 @@ mod tests {
         assert_eq!(
             verdict.sentences,
             [
-                "A wait of 1 ms with Sleep ends 14.6 ms late in the median. The timer rule in force predicts the same.",
-                "A sleep ends at a tick. They are far apart.",
+                "A wait of 1 ms with Sleep ends 14.6 ms late in the median; the timer rule predicts 14.6 ms.",
+                "The rule of Windows: a sleep ends at a tick. They are far apart.",
                 "Best remedy: Ask for 1 ms. 1 ms late.",
             ]
         );
@@ -361,7 +360,7 @@ mod tests {
         let verdict = answer(&run).unwrap();
         let text = verdict.text(80);
         assert!(text.contains("ends 14 ns early in the median"), "{text}");
-        assert!(text.contains("predicts the same"), "{text}");
+        assert!(text.contains("predicts 14 ns early."), "{text}");
         let row = &verdict.overview.unwrap().rows[0];
         assert_eq!(row[1..3], ["14 ns early", "14 ns early"]);
         assert!(!text.contains("-14 ns"), "{text}");
@@ -384,7 +383,7 @@ mod tests {
             answer(&run).unwrap().sentences[0].clone()
         };
         let explained =
-            "explains 50.0 us of that; the other 18.0 us are no more than waking up takes.";
+            "explains 50.0 us of that. The other 18.0 us are no more than a wake-up takes.";
         let text = said(68_000, 30_000);
         assert!(text.ends_with(explained), "{text}");
         for (late, tolerance_ns) in [(45_000, 30_000), (58_000, 0)] {
@@ -424,11 +423,14 @@ mod tests {
         let busy = answer(&run).unwrap();
         assert!(
             busy.sentences[0].ends_with(
-                "predicts 14.6 ms. The computer was too busy to find the cause of the difference."
+                "predicts 14.6 ms. The computer was too busy to tell where the rest comes from."
             ),
             "{busy:?}"
         );
-        assert_eq!(busy.sentences[1], "A sleep ends at a tick.");
+        assert_eq!(
+            busy.sentences[1],
+            "The rule of Windows: a sleep ends at a tick."
+        );
         assert_eq!(
             busy.sentences[2],
             "The load delays all waits, so do this first: Close what else runs on this CPU. Others \

@@ -37,9 +37,9 @@ fn ends(call: &str, group: &[Row<'_, Gap>]) -> Option<String> {
         return None;
     };
     let [short, long] = [short, long].map(units::nominal);
-    let more = if last < first { "less" } else { "more" };
+    let how = if last < first { "less late" } else { "later" };
     Some(format!(
-        "With {call}, the typical lateness of a sleep of {long} is {} {more} than that of {short}.",
+        "With {call}, a sleep of {long} typically ends {} {how} than a sleep of {short}.",
         units::duration((last - first).abs())
     ))
 }

@@ -321,7 +321,7 @@ fn least_late(
     }
     if alike + 1 == n {
         return Some(format!(
-            "{n} calls were compared. No difference above 10 % is significant."
+            "{n} calls were compared. No call is significantly more than 10 % later than another."
         ));
     }
     let said = |then: &str| {
@@ -346,7 +346,7 @@ fn least_late(
 fn in_words(row: &Row<'_, Sleep>) -> String {
     let predicted = match row.m.predicted_late_ns {
         Some(predicted) => format!(
-            " The timer rule in force predicts {}; waking up adds to that.",
+            " The system's timer rule predicts {}; waking up comes on top.",
             units::duration(predicted)
         ),
         None => String::new(),
@@ -436,7 +436,7 @@ mod tests {
         let (sentences, rows) = said(&[("poll", 258_000), ("select", 258_000)]);
         assert_eq!(
             sentences,
-            ["2 calls were compared. No difference above 10 % is significant."]
+            ["2 calls were compared. No call is significantly more than 10 % later than another."]
         );
         assert_eq!(
             [&rows[0][1], &rows[1][1]],

@@ -76,14 +76,14 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
         _ => {
             let among = first.among(&groups);
             let begin = match among.is_empty() {
-                true => "The".to_owned(),
-                false => format!("{}: the", prose::capitalised(&among)),
+                true => "The least efficient pool".to_owned(),
+                false => format!("{}: least efficient", prose::capitalised(&among)),
             };
-            format!("{begin} least efficient pool is \"{}\". ", worst.in_words())
+            format!("{begin} is \"{}\". ", worst.in_words())
         }
     };
     sentences.push(format!(
-        "{whose}It spends {} % of its CPU time waiting for its lock, and {} % zeroing.",
+        "{whose}It spends {} % of its CPU time waiting for its lock, {} % zeroing, the rest on bookkeeping.",
         units::percent(worst.zeroing.cpu.waiting),
         units::percent(worst.zeroing.cpu.zeroing),
     ));
@@ -105,14 +105,7 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
         ));
     }
     let of = first.among(&groups);
-    let in_caches = if of.contains("hot memory") {
-        " (in the caches)"
-    } else {
-        ""
-    };
-    let of = prose::when(!of.is_empty(), || {
-        format!("In the table: {of}{in_caches}, ")
-    });
+    let of = prose::when(!of.is_empty(), || format!("In the table: {of}, "));
     let others = Others::of(first);
     let mark = |cell: &Cell| match std::ptr::eq(cell, *best) {
         true => (others.all > 0 && others.unjudged == 0).then_some("most"),
@@ -129,7 +122,8 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
         .column("GB per s", |cell| {
             units::gb(cell.zeroing.wall_gb_per_s.median)
         })
-        .column("waiting %", |cell| units::percent(cell.zeroing.cpu.waiting));
+        .column("waiting %", |cell| units::percent(cell.zeroing.cpu.waiting))
+        .in_words("waiting: for the lock or counter.");
     let counts = ranked.iter().map(|cell| cell.zeroing.rounds.len() as u64);
     let counts = match first.model() {
         Some(_) => {
@@ -247,6 +241,9 @@ fn best_of(group: &PoolGroup, groups: &[PoolGroup]) -> Option<String> {
     let ranked = group.ranked();
     let best = ranked.first()?;
     let among = group.among(groups);
+    let among = among
+        .replace("hot memory", "hot memory (in the caches)")
+        .replace("cold memory", "cold memory (not in the caches)");
     let among = prose::when(!among.is_empty(), || {
         format!("{}: ", prose::capitalised(&among))
     });
@@ -258,8 +255,11 @@ fn best_of(group: &PoolGroup, groups: &[PoolGroup]) -> Option<String> {
     } = Others::of(group);
     let name = best.in_words();
     let begin = match ranked.len() {
-        1 => format!("{among}the pool \"{name}\" zeroes {gb} GB per second of CPU time"),
-        _ => format!("{among}the pool \"{name}\" zeroes most, {gb} GB per second of CPU time"),
+        1 => format!("{among}the pool \"{name}\" zeroes {gb} GB per CPU second"),
+        _ if unjudged == all => {
+            format!("{among}the pool \"{name}\" measured highest, {gb} GB per CPU second")
+        }
+        _ => format!("{among}the pool \"{name}\" zeroes most, {gb} GB per CPU second"),
     };
     // A sentence about all pools says so of the best.
     let few = prose::when(unjudged > 0 && best.zeroing.rounds.len() >= ROUNDS, || {

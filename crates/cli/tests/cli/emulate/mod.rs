@@ -146,7 +146,7 @@ fn each_wait_ends_when_the_rule_ends_it() {
         assert!(waits.iter().all(|wait| wait.by == "timer"), "{waits:?}");
         let said = stderr(&done);
         assert!(
-            said.contains("nanosleep") && said.contains("Sleep parameters"),
+            said.contains("nanosleep") && said.contains("sleep parameters"),
             "{said}"
         );
         if model.starts_with("windows") && options.is_empty() {

@@ -99,17 +99,17 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     // There is little room below the sentences of three loops.
     let table = match style {
         Style::Whole => table
-            .mark_in_words("cheapest", "cheapest: significantly lowest.")
+            .mark_in_words("cheapest", "cheapest: significantly below the rest.")
             .mark_in_words("alike", "alike: not significantly above the lowest.")
             .mark_in_words(SubjectId::Library.name(), "punctual: sleep_until.")
             .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.")
-            .mark_in_words("at least", "at least: waits over 1 ms late cost more."),
+            .mark_in_words("at least", "at least: its lateness was above 1 ms."),
         Style::Brief => table.mark_in_words("alike", "alike: not significantly higher."),
     };
     let caption = format!(
-        "Figures: cost of a wait / lowest cost of the column. Cost: CPU time + 10 x lateness; lateness above 1 ms counts as 1 ms. \
+        "Figures: cost of a wait / lowest cost of the column. Cost: CPU time + 10 x lateness, which counts up to 1 ms. \
          [..]: 95 % interval. \
-         Each way: {rounds} rounds, {waits} waits.{of_all}"
+         Each way: {waits} waits in {rounds} rounds.{of_all}"
     );
     let verdict = Verdict::new(sentences, next).told(table, caption);
     Some(verdict.shows_named(spare))
@@ -351,11 +351,11 @@ impl<'r> Loop<'r> {
                     ),
                 };
                 let others = match SubjectId::of(&best.subject).is_of_library() {
-                    true => "non-adaptive ways measured",
-                    false => "other ways measured",
+                    true => "ways that do not adapt",
+                    false => "other ways",
                 };
                 format!(
-                    "{begin} {is} ({}).{alike} The cheapest of the {others}, {}, costs {ratio}.",
+                    "{begin} {is} ({}).{alike} Of the {others}, {} is cheapest: it costs {ratio}.",
                     in_brackets(best),
                     other.m.subject
                 )
