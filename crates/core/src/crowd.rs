@@ -15,7 +15,9 @@
 //! that follow. Where spins meet others for long, naps keep their slack: an interrupt for each nap takes
 //! CPU time, and delays the spins. Where more threads spin than the CPUs can serve, spins are limited,
 //! because the queue of threads that offer their CPUs grows with them. Where most spins still end as
-//! late as a nap would, they are in vain: for a while they are short, and keep their CPU.
+//! late as a nap would, they are in vain: for a while they are short, keep their CPU, and naps keep
+//! their slack. The same holds where waits end that late although their spins are short already: the
+//! threads themselves keep the CPUs busy then, and not busy threads.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -230,6 +232,15 @@ impl Crowd {
         }
     }
 
+    /// A wait that [`spin_most`](Self::spin_most) limited ended `now`, this late.
+    #[inline]
+    pub fn end_limited(&self, now: u64, late: Nanos) {
+        // Spins that are in vain are short for a second; then the others decide.
+        if now < self.short_until.load(Relaxed) && now >= self.vain_until.load(Relaxed) {
+            self.count_vain(now, late);
+        }
+    }
+
     /// Whether naps keep the timer slack of the thread, so that one interrupt wakes several. They do
     /// where spins meet many others. Where spins are short because of busy threads they do not,
     /// unless spins are in vain.
@@ -293,11 +304,17 @@ impl Crowd {
 
     /// A spin that offered the CPU ended `now`, this late.
     fn judge(&self, now: u64, late: Nanos) {
+        // The slack comes first.
+        if late < VAIN || now < self.slack_until.load(Relaxed) {
+            self.count_vain(now, late);
+        }
+    }
+
+    /// One more that ended `now` in vain, or not.
+    fn count_vain(&self, now: u64, late: Nanos) {
         let vain = self.vain.load(Relaxed);
         let next = match late < VAIN {
             true => vain.saturating_sub(1),
-            // The slack comes first.
-            false if now >= self.slack_until.load(Relaxed) => vain,
             false => (vain + 1) % (VAIN_MANY + 1),
         };
         if next == vain {
@@ -308,6 +325,7 @@ impl Crowd {
         if noted.is_ok() && vain == VAIN_MANY && next == 0 {
             let until = now.saturating_add(VAIN_LASTS_NS);
             self.vain_until.store(until, Relaxed);
+            self.keep_slack(now);
             // The limit is there when spins begin again.
             self.overloaded_at.store(until, Relaxed);
         }
@@ -503,6 +521,23 @@ mod tests {
             meet(&crowd, LATER + instant * MS, 30);
         }
         assert_eq!(most(&crowd, LATER + 100 * MS), Nanos::MAX);
+    }
+
+    #[test]
+    fn waits_that_are_late_although_spins_are_short_are_in_vain() {
+        let crowd = quiet();
+        let ends = |late: Nanos| (0..2 * VAIN_MANY).for_each(|_| crowd.end_limited(LATER, late));
+        // Spins are not short yet.
+        ends(VAIN);
+        assert!(!crowd.was_crowded());
+        crowd.short_until.store(LATER + MS, Relaxed);
+        ends(VAIN - Nanos::new(1));
+        assert!(!crowd.is_crowded(LATER));
+        ends(VAIN);
+        assert!(crowd.was_crowded() && crowd.is_crowded(LATER));
+        assert_eq!(most(&crowd, LATER + 2 * MS), SHORT);
+        // They are counted once.
+        assert_eq!(crowd.vain.load(Relaxed), 0);
     }
 
     #[test]

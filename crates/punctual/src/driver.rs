@@ -81,6 +81,11 @@ impl<'a> CallingThread<'a> {
         (self.end, self.ended.as_ref().map(|ended| &ended.wake))
     }
 
+    /// The clock when it was read last.
+    pub(crate) fn last_read(&self) -> Tick {
+        self.now
+    }
+
     /// Nothing is learned from the last step.
     pub(crate) fn forget(&mut self) {
         *self.ended = None;

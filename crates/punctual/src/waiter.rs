@@ -490,6 +490,10 @@ impl Waiter {
             &mut self.ended,
         );
         let waited = drive(&mut self.strategy, goal, begun, &mut thread);
+        if goal.spin_most < Nanos::MAX {
+            let ended = thread.last_read();
+            crowd::end_limited(ended, ended.since(goal.deadline));
+        }
         let end = match thread.end() {
             // Nothing is learned on a clock that stands still.
             (End::Deadline, Some(last)) if last.reason == Reason::Standstill => {

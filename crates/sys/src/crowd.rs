@@ -57,6 +57,12 @@ pub fn spin_most(now: Tick, left: Nanos) -> Nanos {
     CROWD.spin_most(now.as_ns(), left)
 }
 
+/// A wait that [`spin_most`] limited ended `now`, this late.
+#[inline]
+pub fn end_limited(now: Tick, late: Nanos) {
+    CROWD.end_limited(now.as_ns(), late);
+}
+
 /// Offers the CPU again and again until `end`, or until a busy thread took it.
 #[cold]
 fn share(from: Tick, end: Tick, mut is_over: impl FnMut() -> bool) -> (Tick, Spun) {

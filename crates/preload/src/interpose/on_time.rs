@@ -179,6 +179,7 @@ impl Wait {
             }
             // A clock that another library has stopped shows no end; the kernel and the spin know it.
             if now >= self.due || !matches!(step, Step::Block { .. }) {
+                crowd::end_limited(now, now.since(self.due));
                 return self.outlast(result, real);
             }
         }

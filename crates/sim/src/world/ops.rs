@@ -341,6 +341,10 @@ impl<'p> World<'p> {
             }
             let (step, goal) = (waiting.wait.step(), waiting.wait.goal());
             if step == Step::Done {
+                if goal.spin_most < Nanos::MAX {
+                    let ended = waiting.wait.now();
+                    (self.crowd(id)).end_limited(ended.as_ns(), ended.since(goal.deadline));
+                }
                 self.record(id);
                 return Then::Again;
             }
