@@ -13,7 +13,7 @@
 //! while: the more often, the longer. Where several threads wait, spins are also short then.
 //! The scheduler owes the busy threads the time that was spun, and takes it back from the waits
 //! that follow. Where spins meet others for long, naps keep their slack: an interrupt for each nap takes
-//! CPU time, and delays the spins. Where more threads spin than the CPUs can serve, spins are limited,
+//! CPU time, and delays the spins. They do so too where threads of other processes take most offers. Where more threads spin than the CPUs can serve, spins are limited,
 //! because the queue of threads that offer their CPUs grows with them. Where most spins still end as
 //! late as a nap would, they are in vain: for a while they are short, keep their CPU, and naps keep
 //! their slack. The same holds where waits end that late although their spins are short already: the
@@ -46,11 +46,17 @@ const MEAN: u32 = 64;
 /// slack. New threads spin longer, and have learned by then.
 const MANY: u32 = ONE / 2;
 const AMONG_MANY: u32 = 1 << 14;
+/// Where other threads took the CPU of so many of the last spins, and none of them was of the process,
+/// many processes wait, and naps keep their slack too. Two taken spins are enough at first: waits that
+/// learn without slack take long to learn anew.
+const MOST: u32 = ONE / 2;
+const LAST: u32 = 16;
+const TAKEN_FIRST: u32 = MOST - ONE / LAST;
 /// For this long, and each time twice as long, because each change makes waits learn anew.
 const SLACK_FIRST_NS: u64 = 2_000_000_000;
 const SLACK_MAX_NS: u64 = 64_000_000_000;
 /// A spin that ended soon adds one to the credit. One that met a busy thread costs this much. It
-/// costs less where other threads of the process spin, because it may have met many of them.
+/// costs less where other threads wait too, because it may have met many of them.
 const BUSY: u32 = 16;
 /// One loss more than that is forgiven at first. Many processes that begin at the same instant run
 /// uncached code, and queue for longer than `SOON`.
@@ -97,6 +103,7 @@ pub struct Crowd {
     credit: AtomicU32,
     met_at: AtomicU64,
     among_many: AtomicU32,
+    taken: AtomicU32,
     slack_until: AtomicU64,
     slack_ns: AtomicU64,
     overloaded_at: AtomicU64,
@@ -114,10 +121,58 @@ pub struct Crowd {
 pub enum Spun {
     /// It kept the CPU, and ended this late.
     Kept(Nanos),
-    /// It offered the CPU, always got it back soon, and ended this late.
-    Shared(Nanos),
+    /// It offered the CPU, which other threads took and gave back soon, or did not take.
+    Shared {
+        /// How late it ended.
+        late: Nanos,
+        /// Whether one took it.
+        is_taken: bool,
+    },
     /// It offered the CPU, and a busy thread took it.
     Lost,
+}
+
+/// What became of an offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// No thread took the CPU.
+    Declined,
+    /// A thread took it, and gave it back soon.
+    Taken,
+    /// A busy thread took it: the rest of the spin keeps the CPU.
+    Lost,
+}
+
+impl Spun {
+    /// A spin that offers the CPU begins.
+    pub const OFFERED: Self = Self::Shared {
+        late: Nanos::ZERO,
+        is_taken: false,
+    };
+
+    /// An offer was made. Returns whether the spin offers the CPU again.
+    #[must_use]
+    pub fn goes_on(&mut self, offer: Offer) -> bool {
+        let Self::Shared { is_taken, .. } = self else {
+            return false;
+        };
+        *is_taken |= offer == Offer::Taken;
+        let goes_on = offer != Offer::Lost;
+        if !goes_on {
+            *self = Self::Lost;
+        }
+        goes_on
+    }
+
+    /// The same when it ended, this late.
+    #[must_use]
+    pub fn ended(self, late: Nanos) -> Self {
+        match self {
+            Self::Kept(_) => Self::Kept(late),
+            Self::Shared { is_taken, .. } => Self::Shared { late, is_taken },
+            Self::Lost => self,
+        }
+    }
 }
 
 impl Crowd {
@@ -137,6 +192,7 @@ impl Crowd {
             credit: AtomicU32::new(CREDIT_FIRST),
             met_at: AtomicU64::new(0),
             among_many: AtomicU32::new(0),
+            taken: AtomicU32::new(TAKEN_FIRST),
             slack_until: AtomicU64::new(0),
             slack_ns: AtomicU64::new(SLACK_FIRST_NS),
             overloaded_at: AtomicU64::new(0),
@@ -186,18 +242,18 @@ impl Crowd {
             && now >= self.vain_until.load(Relaxed)
     }
 
-    /// A thread that offers the CPU got it back `now`, after `took`. Returns whether that was
-    /// soon; if not the rest of the spin keeps the CPU.
+    /// A thread that offers the CPU got it back `now`, after `took`.
     #[inline]
-    pub fn offered(&self, now: u64, took: Nanos) -> bool {
-        if took > TAKEN {
-            let others = self.spinning.load(Relaxed);
-            if took > (SOON + QUEUE.times(others.into())).min(SOON_MAX) {
-                return false;
-            }
-            self.met_at.store(now, Relaxed);
+    pub fn offered(&self, now: u64, took: Nanos) -> Offer {
+        if took <= TAKEN {
+            return Offer::Declined;
         }
-        true
+        let others = self.spinning.load(Relaxed);
+        if took > (SOON + QUEUE.times(others.into())).min(SOON_MAX) {
+            return Offer::Lost;
+        }
+        self.met_at.store(now, Relaxed);
+        Offer::Taken
     }
 
     /// A spin ended `now`.
@@ -209,9 +265,10 @@ impl Crowd {
                 self.disturbed_at.store(now, Relaxed);
             }
             Spun::Kept(_) => {}
-            Spun::Shared(late) => {
+            Spun::Shared { late, is_taken } => {
                 self.earn();
                 self.judge(now, late);
+                self.share(now, is_taken);
             }
             Spun::Lost => self.lose(now),
         }
@@ -261,6 +318,7 @@ impl Crowd {
     pub fn forked(&self) {
         self.spinning.store(0, Relaxed);
         self.others.store(0, Relaxed);
+        self.taken.store(TAKEN_FIRST, Relaxed);
         let limits = [
             &self.vain_until,
             &self.overloaded_at,
@@ -300,6 +358,23 @@ impl Crowd {
             .store(now.saturating_add(slack_ns), Relaxed);
         self.slack_ns
             .store((slack_ns * 2).min(SLACK_MAX_NS), Relaxed);
+    }
+
+    /// A spin ended `now` that offered the CPU, and others took it or not.
+    fn share(&self, now: u64, is_taken: bool) {
+        let taken = self.taken.load(Relaxed);
+        let next = taken - taken.div_ceil(LAST) + u32::from(is_taken) * (ONE / LAST);
+        if next != taken {
+            self.taken.store(next, Relaxed);
+        }
+        if self.is_among_processes(MOST) {
+            self.keep_slack(now);
+        }
+    }
+
+    /// Whether threads of other processes took the CPU of more spins than that.
+    fn is_among_processes(&self, spins: u32) -> bool {
+        self.others.load(Relaxed) == 0 && self.taken.load(Relaxed) > spins
     }
 
     /// A spin that offered the CPU ended `now`, this late.
@@ -373,6 +448,11 @@ impl Crowd {
 
     #[cold]
     fn lose(&self, now: u64) {
+        // The queue of many processes is as long as the slice of a busy thread. Slack makes it shorter.
+        if self.is_among_processes(SEVERAL) {
+            let until = now.saturating_add(PAUSE_FIRST_NS);
+            self.slack_until.fetch_max(until, Relaxed);
+        }
         let is_among_others = self.spinning.load(Relaxed) > 0;
         let price = if is_among_others { BUSY_AMONG } else { BUSY };
         let left = self.credit.load(Relaxed).checked_sub(price);
@@ -427,11 +507,11 @@ mod tests {
     /// One thread spins alone, and offers the CPU if it is to; each yield takes so long.
     fn spin(crowd: &Crowd, now: u64, took: Nanos) -> bool {
         let offers = crowd.begin(now);
-        let spun = match (offers, crowd.offered(now, took)) {
-            (false, _) => Spun::Kept(Nanos::ZERO),
-            (true, true) => Spun::Shared(Nanos::ZERO),
-            (true, false) => Spun::Lost,
+        let mut spun = match offers {
+            false => Spun::Kept(Nanos::ZERO),
+            true => Spun::OFFERED,
         };
+        let _ = spun.goes_on(crowd.offered(now, took));
         crowd.end(now, spun);
         offers
     }
@@ -459,7 +539,7 @@ mod tests {
         let crowd = quiet();
         assert!(!crowd.begin(LATER));
         assert!(crowd.begin(LATER + 1));
-        crowd.end(LATER + 2, Spun::Shared(Nanos::ZERO));
+        crowd.end(LATER + 2, Spun::OFFERED);
         crowd.end(LATER + 2, Spun::Kept(Nanos::ZERO));
         assert!(spin(&crowd, LATER + 200 * MS, Nanos::new(500)));
         assert!(!spin(&crowd, LATER + 260 * MS, Nanos::new(500)));
@@ -475,7 +555,7 @@ mod tests {
     /// A spin `now` that meets as many others.
     fn meet(crowd: &Crowd, now: u64, others: u32) {
         (0..=others).for_each(|_| _ = crowd.begin(now));
-        (0..=others).for_each(|_| crowd.end(now, Spun::Shared(Nanos::ZERO)));
+        (0..=others).for_each(|_| crowd.end(now, Spun::OFFERED));
     }
 
     /// Two CPUs on which `others` spin all the time from `from` on, and another for 40 ms.
@@ -486,10 +566,10 @@ mod tests {
         for at in 1..40 {
             for _ in 0..MEAN {
                 crowd.begin(from + at * MS);
-                crowd.end(from + at * MS, Spun::Shared(Nanos::ZERO));
+                crowd.end(from + at * MS, Spun::OFFERED);
             }
         }
-        (0..others).for_each(|_| crowd.end(from + 40 * MS, Spun::Shared(Nanos::ZERO)));
+        (0..others).for_each(|_| crowd.end(from + 40 * MS, Spun::OFFERED));
         from + 40 * MS
     }
 
@@ -521,6 +601,29 @@ mod tests {
             meet(&crowd, LATER + instant * MS, 30);
         }
         assert_eq!(most(&crowd, LATER + 100 * MS), Nanos::MAX);
+    }
+
+    #[test]
+    fn naps_keep_their_slack_where_other_processes_take_most_offers() {
+        let [taken, declined] = [20_000, 500].map(Nanos::new);
+        let after = |offers: &[Nanos]| {
+            let crowd = Crowd::new();
+            let spins = offers.iter().zip(1..);
+            spins.for_each(|(took, wait)| assert!(spin(&crowd, wait * MS, *took)));
+            crowd.was_crowded()
+        };
+        assert!(after(&[taken; 2]) && !after(&[taken]));
+        assert!(!after(&[declined, taken, declined, taken]));
+        // Their queue is as long as the slice of a busy thread.
+        assert!(after(&[taken, SOON_MAX + taken]));
+        // Own threads take the others.
+        let crowd = Crowd::new();
+        for wait in 1..100 {
+            crowd.begin(wait * MS);
+            spin(&crowd, wait * MS, taken);
+            crowd.end(wait * MS, Spun::OFFERED);
+        }
+        assert!(!crowd.was_crowded());
     }
 
     #[test]
@@ -579,7 +682,7 @@ mod tests {
 
     /// As many spins that offered the CPU end `now`, this late.
     fn share(crowd: &Crowd, now: u64, spins: u32, late: Nanos) {
-        (0..spins).for_each(|_| crowd.end(now, Spun::Shared(late)));
+        (0..spins).for_each(|_| crowd.end(now, Spun::OFFERED.ended(late)));
     }
 
     #[test]

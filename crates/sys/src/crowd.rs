@@ -35,19 +35,12 @@ pub fn spin_until(
     while now < end && !is_over() {
         now = spin::until(end.min(now + every));
     }
-    let reason = match &mut spun {
+    let reason = match spun {
         _ if now < end => Reason::Event,
-        Spun::Kept(late) => {
-            *late = now.since(end);
-            Reason::Ran
-        }
-        Spun::Shared(late) => {
-            *late = now.since(end);
-            Reason::Shared
-        }
-        Spun::Lost => Reason::Shared,
+        Spun::Kept(_) => Reason::Ran,
+        Spun::Shared { .. } | Spun::Lost => Reason::Shared,
     };
-    CROWD.end(now.as_ns(), spun);
+    CROWD.end(now.as_ns(), spun.ended(now.since(end)));
     (now, reason)
 }
 
@@ -72,18 +65,19 @@ fn share(from: Tick, end: Tick, mut is_over: impl FnMut() -> bool) -> (Tick, Spu
         CROWD.set_cpus(cpus());
     }
     let (mut now, mut offers) = (from, 0_u32);
+    let mut spun = Spun::OFFERED;
     while now < end && !is_over() {
         std::thread::yield_now();
         let before = std::mem::replace(&mut now, clock::now());
-        if !CROWD.offered(now.as_ns(), now.since(before)) {
-            return (now, Spun::Lost);
+        if !spun.goes_on(CROWD.offered(now.as_ns(), now.since(before))) {
+            return (now, spun);
         }
         offers = offers.wrapping_add(1);
         if offers % MANY == 0 && clock::stands(now) {
             return (end, Spun::Lost);
         }
     }
-    (now, Spun::Shared(Nanos::ZERO))
+    (now, spun)
 }
 
 /// How many CPUs the process may use; `u32::MAX` if that is unknown. May be called in signal

@@ -372,7 +372,7 @@ impl<'p> World<'p> {
             let shares = self.crowd(id).begin(now.as_ns()) && self.model.cpus().is_some();
             if let Some(waiting) = &mut self.threads[id].waiting {
                 waiting.spinning = Some(match shares {
-                    true => Spun::Shared(Nanos::ZERO),
+                    true => Spun::OFFERED,
                     false => Spun::Kept(Nanos::ZERO),
                 });
             }
@@ -422,16 +422,15 @@ impl<'p> World<'p> {
     /// A thread has its CPU back, which it offered at the reading `since`.
     fn offered(&mut self, id: ThreadId, since: Tick<SimClock>) -> Then {
         let now = self.show();
-        let is_soon = self.crowd(id).offered(now.as_ns(), now.since(since));
+        let offer = self.crowd(id).offered(now.as_ns(), now.since(since));
         let Some(waiting) = &mut self.threads[id].waiting else {
             return Then::Again;
         };
         let deadline = waiting.wait.goal().deadline;
-        if is_soon && now < deadline - Crowd::KEEPS {
+        let spun = waiting.spinning.as_mut();
+        let goes_on = spun.is_some_and(|spun| spun.goes_on(offer));
+        if goes_on && now < deadline - Crowd::KEEPS {
             return self.offer(id, now);
-        }
-        if !is_soon {
-            waiting.spinning = Some(Spun::Lost);
         }
         self.threads[id].doing = Doing::Waiting;
         self.on(id, Burst::Spin(deadline))
@@ -442,12 +441,10 @@ impl<'p> World<'p> {
         let Some(waiting) = &mut self.threads[id].waiting else {
             return;
         };
-        let Some(mut spun) = waiting.spinning.take() else {
+        let Some(spun) = waiting.spinning.take() else {
             return;
         };
-        if let Spun::Kept(late) | Spun::Shared(late) = &mut spun {
-            *late = now.since(waiting.wait.goal().deadline);
-        }
+        let spun = spun.ended(now.since(waiting.wait.goal().deadline));
         if !matches!(spun, Spun::Kept(_)) {
             self.threads[id].reason = Reason::Shared;
         }
