@@ -15,9 +15,9 @@
 //! that follow. Where spins meet others for long, naps keep their slack: an interrupt for each nap takes
 //! CPU time, and delays the spins. They do so too where threads of other processes take most offers. Where more threads spin than the CPUs can serve, spins are limited,
 //! because the queue of threads that offer their CPUs grows with them. Where most spins still end as
-//! late as a nap would, they are in vain: for a while they are short, keep their CPU, and naps keep
-//! their slack. The same holds where waits end that late although their spins are short already: the
-//! threads themselves keep the CPUs busy then, and not busy threads.
+//! late as a nap would, they are in vain. For a while they are short and keep their CPU, and naps keep
+//! their slack. So do waits that end that late although their spins are short already. The threads
+//! themselves keep the CPUs busy then, and not busy threads.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -46,8 +46,8 @@ const MEAN: u32 = 64;
 /// slack. New threads spin longer, and have learned by then.
 const MANY: u32 = ONE / 2;
 const AMONG_MANY: u32 = 1 << 14;
-/// Where other threads took the CPU of so many of the last spins, and none of them was of the process,
-/// many processes wait, and naps keep their slack too. Two taken spins are enough at first: waits that
+/// Naps also keep their slack where other threads took the CPU of so many of the last spins. If none of
+/// them was of the process, many processes wait. Two taken spins are enough at first: waits that
 /// learn without slack take long to learn anew.
 const MOST: u32 = ONE / 2;
 const LAST: u32 = 16;
@@ -132,7 +132,7 @@ pub enum Spun {
     Lost,
 }
 
-/// What became of an offer.
+/// The fate of an offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offer {
     /// No thread took the CPU.
@@ -367,14 +367,9 @@ impl Crowd {
         if next != taken {
             self.taken.store(next, Relaxed);
         }
-        if self.is_among_processes(MOST) {
+        if next > MOST && self.others.load(Relaxed) == 0 {
             self.keep_slack(now);
         }
-    }
-
-    /// Whether threads of other processes took the CPU of more spins than that.
-    fn is_among_processes(&self, spins: u32) -> bool {
-        self.others.load(Relaxed) == 0 && self.taken.load(Relaxed) > spins
     }
 
     /// A spin that offered the CPU ended `now`, this late.
@@ -448,11 +443,6 @@ impl Crowd {
 
     #[cold]
     fn lose(&self, now: u64) {
-        // The queue of many processes is as long as the slice of a busy thread. Slack makes it shorter.
-        if self.is_among_processes(SEVERAL) {
-            let until = now.saturating_add(PAUSE_FIRST_NS);
-            self.slack_until.fetch_max(until, Relaxed);
-        }
         let is_among_others = self.spinning.load(Relaxed) > 0;
         let price = if is_among_others { BUSY_AMONG } else { BUSY };
         let left = self.credit.load(Relaxed).checked_sub(price);
@@ -614,8 +604,8 @@ mod tests {
         };
         assert!(after(&[taken; 2]) && !after(&[taken]));
         assert!(!after(&[declined, taken, declined, taken]));
-        // Their queue is as long as the slice of a busy thread.
-        assert!(after(&[taken, SOON_MAX + taken]));
+        // A busy thread takes them.
+        assert!(!after(&[taken, SOON_MAX + taken]));
         // Own threads take the others.
         let crowd = Crowd::new();
         for wait in 1..100 {

@@ -179,18 +179,17 @@ impl Rests<'_> {
             _ => ("Models", "their"),
         };
         let (of, sure) = self.lengths;
-        let scheduler = match *scheduling {
+        let mut parameters = format!("{sure} of {whose} {of} sleep");
+        let mut book = String::new();
+        match *scheduling {
             SchedulingBasis::Parameters(of, sure) => {
-                format!(" and {sure} of {whose} {of} scheduler parameters")
+                parameters += &format!(" and {sure} of {whose} {of} scheduler");
             }
-            _ => String::new(),
-        };
-        let book = match *scheduling {
-            SchedulingBasis::Book(title) => format!(". Scheduling is as in \"{title}\""),
-            _ => String::new(),
-        };
+            SchedulingBasis::Book(title) => book = format!(". Scheduling: as in \"{title}\""),
+            SchedulingBasis::Unused => {}
+        }
         format!(
-            "{models} {names}: {compared}. {sure} of {whose} {of} sleep parameters{scheduler} are published{book}{set}."
+            "{models} {names}: {compared}. {parameters} parameters have published sources{book}{set}."
         )
     }
 }
@@ -214,15 +213,15 @@ mod tests {
     #[test]
     fn an_emulation_does_not_rest_on_the_scheduling_of_the_model() {
         for (name, load) in [
-            ("windows-11", "Scheduling is as"),
-            ("linux,slack=1ns", "scheduler parameters"),
+            ("windows-11", "Scheduling: as"),
+            ("linux,slack=1ns", " scheduler parameters"),
         ] {
             let model = Model::parse(name).unwrap();
             let all = evidence(std::slice::from_ref(&model)).join("");
             let sleeps = evidence_of_sleeps(&model).join("");
             assert!(all.contains(load), "{all}");
             assert!(!sleeps.contains(load), "{sleeps}");
-            assert!(sleeps.contains("sleep parameters"), "{sleeps}");
+            assert!(sleeps.contains("sleep parameters have"), "{sleeps}");
         }
     }
 
@@ -235,7 +234,7 @@ mod tests {
         assert_eq!(
             said(&["macos"]),
             [
-                "Model macos: not yet compared with a Mac. 2 of its 5 sleep parameters and 2 of its 2 scheduler parameters are published."
+                "Model macos: not yet compared with a Mac. 2 of its 5 sleep and 2 of its 2 scheduler parameters have published sources."
             ]
         );
         // Both counts are of all models with the same words.
@@ -260,7 +259,7 @@ mod tests {
             "{both:?}"
         );
         assert!(
-            both[0].ends_with("Scheduling is as in \"Windows Internals\"."),
+            both[0].ends_with("Scheduling: as in \"Windows Internals\"."),
             "{both:?}"
         );
     }

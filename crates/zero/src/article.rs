@@ -124,7 +124,7 @@ pub fn machine_facts() -> MachineFacts {
 fn answer(lines: &[Line], told: &[Prediction]) -> Vec<String> {
     let (first, line) = (&told[0].central, &lines[0]);
     let mut sentences = vec![format!(
-        "Simulated as in an article (docs/articles.md), {} threads zero one page at a time on {} CPUs. They spend {} % of \
+        "As in an article (docs/articles.md), {} threads on {} CPUs zero memory page by page. Simulated, they spend {} % of \
          their CPU time waiting for a spin lock.",
         line.setting.workers,
         line.machine.topology.cpus(),
@@ -172,7 +172,7 @@ pub fn verdict(lines: &[Line], told: &[Prediction]) -> Verdict {
     let unconfirmed = prose::when(!unconfirmed.is_empty(), || {
         let locks: Vec<String> = unconfirmed.iter().map(ToString::to_string).collect();
         let locks = locks.join(", ");
-        format!(" {locks}: no published measurement confirms it.")
+        format!(" {locks}: its rows are unconfirmed by measurements.")
     });
     let table = Table::new("", &rows)
         .column("simulated", |(line, _)| line.what)

@@ -93,8 +93,8 @@ fn linux(situation: &Situation) -> String {
         None => "the timer slack of the thread".to_owned(),
     };
     format!(
-        "Linux: {slack} delays the end of a sleep. Another interrupt on the same CPU can end the delay sooner. timerfd has \
-         no slack. The time to wake up is added."
+        "Linux: {slack} delays the end of a sleep. Waking up adds to that. Another interrupt on the same CPU can end the \
+         delay sooner. timerfd has no slack."
     )
 }
 

@@ -37,9 +37,9 @@ fn ends(call: &str, group: &[Row<'_, Gap>]) -> Option<String> {
         return None;
     };
     let [short, long] = [short, long].map(units::nominal);
-    let how = if last < first { "less late" } else { "later" };
+    let how = if last < first { "less" } else { "longer" };
     Some(format!(
-        "With {call}, a sleep of {long} typically ends {} {how} than a sleep of {short}.",
+        "With {call}, waking up after {long} typically takes {} {how} than after {short}.",
         units::duration((last - first).abs())
     ))
 }

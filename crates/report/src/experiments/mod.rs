@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(
             sentences(&all),
             [
-                "With sleep, a sleep of 1 s typically ends 72.0 us later than a sleep of 1 ms.",
+                "With sleep, waking up after 1 s typically takes 72.0 us longer than after 1 ms.",
                 "Alone, a yield takes 200 ns in the median and 200 ns at most. Beside a thread that computes on its CPU, a yield \
                  takes 4.00 ms in the median and 4.00 ms at most.",
             ]

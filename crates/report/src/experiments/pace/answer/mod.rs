@@ -99,15 +99,17 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
     // There is little room below the sentences of three loops.
     let table = match style {
         Style::Whole => table
-            .mark_in_words("cheapest", "cheapest: significantly below the rest.")
+            .mark_in_words("cheapest", "cheapest: significantly below others.")
             .mark_in_words("alike", "alike: not significantly above the lowest.")
             .mark_in_words(SubjectId::Library.name(), "punctual: sleep_until.")
-            .mark_in_words(SubjectId::PlainSleep.name(), "system: a plain OS sleep.")
-            .mark_in_words("at least", "at least: its lateness was above 1 ms."),
+            .mark_in_words(SubjectId::PlainSleep.name(), "system: an OS sleep.")
+            .mark_in_words("at least", "at least: it was later.")
+            .mark_in_words("fixed-margin", "fixed-margin: sleeps, then spins.")
+            .mark_in_words("timer", "timer: an OS timer, then spins."),
         Style::Brief => table.mark_in_words("alike", "alike: not significantly higher."),
     };
     let caption = format!(
-        "Figures: cost of a wait / lowest cost of the column. Cost: CPU time + 10 x lateness, which counts up to 1 ms. \
+        "Figures: cost of a wait / lowest of the column. Cost: CPU time + 10 x lateness, which counts up to 1 ms. \
          [..]: 95 % interval. \
          Each way: {waits} waits in {rounds} rounds.{of_all}"
     );
@@ -351,8 +353,8 @@ impl<'r> Loop<'r> {
                     ),
                 };
                 let others = match SubjectId::of(&best.subject).is_of_library() {
-                    true => "ways that do not adapt",
-                    false => "other ways",
+                    true => "measured ways that do not adapt",
+                    false => "other measured ways",
                 };
                 format!(
                     "{begin} {is} ({}).{alike} Of the {others}, {} is cheapest: it costs {ratio}.",

@@ -47,7 +47,7 @@ fn what_is_told_apart_is_named_with_its_interval() {
     assert!(sentence.contains(", a is cheapest ("), "{sentence}");
     assert!(
         sentence.contains(
-            "Of the other ways, b is cheapest: it costs 2.50 times as much [2.50..2.50]."
+            "Of the other measured ways, b is cheapest: it costs 2.50 times as much [2.50..2.50]."
         ),
         "{sentence}"
     );
@@ -195,7 +195,7 @@ fn kin_are_no_rivals() {
     ]);
     assert!(
         sentence.contains(
-            "Of the ways that do not adapt, spin is cheapest: it costs 4.00 times as much"
+            "Of the measured ways that do not adapt, spin is cheapest: it costs 4.00 times as much"
         ),
         "{sentence}"
     );
@@ -210,7 +210,7 @@ fn kin_are_no_rivals() {
     ]);
     assert!(
         close.contains(
-            "It does not differ significantly from adaptive-balanced. Of the ways that do not adapt, spin is cheapest:"
+            "It does not differ significantly from adaptive-balanced. Of the measured ways that do not adapt, spin is cheapest:"
         ),
         "{close}"
     );
