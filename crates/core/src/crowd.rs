@@ -16,7 +16,7 @@
 //! CPU time, and delays the spins. They do so too where threads of other processes take most offers. Where more threads spin than the CPUs can serve, spins are limited,
 //! because the queue of threads that offer their CPUs grows with them. Where most spins still end as
 //! late as a nap would, they are in vain. For a while they are short and keep their CPU, and naps keep
-//! their slack. So do waits that end that late although their spins are short already. The threads
+//! their slack. Waits that end that late although their spins are short count too. The threads
 //! themselves keep the CPUs busy then, and not busy threads.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
