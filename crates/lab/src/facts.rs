@@ -179,18 +179,16 @@ impl Rests<'_> {
             _ => ("Models", "their"),
         };
         let (of, sure) = self.lengths;
-        let mut parameters = format!("{sure} of {whose} {of} sleep");
+        let mut parameters = format!("{sure} of {whose} {of} sleep parameters");
         let mut book = String::new();
         match *scheduling {
             SchedulingBasis::Parameters(of, sure) => {
-                parameters += &format!(" and {sure} of {whose} {of} scheduler");
+                parameters += &format!(" and {sure} of {whose} {of} scheduler ones");
             }
             SchedulingBasis::Book(title) => book = format!(". Scheduling: as in \"{title}\""),
             SchedulingBasis::Unused => {}
         }
-        format!(
-            "{models} {names}: {compared}. {parameters} parameters have published sources{book}{set}."
-        )
+        format!("{models} {names}: {compared}. {parameters} have published sources{book}{set}.")
     }
 }
 
@@ -214,7 +212,7 @@ mod tests {
     fn an_emulation_does_not_rest_on_the_scheduling_of_the_model() {
         for (name, load) in [
             ("windows-11", "Scheduling: as"),
-            ("linux,slack=1ns", " scheduler parameters"),
+            ("linux,slack=1ns", "scheduler ones"),
         ] {
             let model = Model::parse(name).unwrap();
             let all = evidence(std::slice::from_ref(&model)).join("");
@@ -234,7 +232,7 @@ mod tests {
         assert_eq!(
             said(&["macos"]),
             [
-                "Model macos: not yet compared with a Mac. 2 of its 5 sleep and 2 of its 2 scheduler parameters have published sources."
+                "Model macos: not yet compared with a Mac. 2 of its 5 sleep parameters and 2 of its 2 scheduler ones have published sources."
             ]
         );
         // Both counts are of all models with the same words.

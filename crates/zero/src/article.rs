@@ -66,7 +66,7 @@ pub fn lines() -> Vec<Line> {
         proposal(BATCHES, all, spin, Batch::Half),
         proposal("queued lock", all, LockKind::Mcs, Batch::One),
         proposal("blocking lock", all, LockKind::Mutex, Batch::One),
-        proposal("three at once", 4, LockKind::Mutex, Batch::Growing),
+        proposal("three remedies", 4, LockKind::Mutex, Batch::Growing),
         version("Windows 11", "windows-11"),
         version("Server 2022", "server-2022"),
     ]
@@ -316,7 +316,7 @@ fn conclusions(first: &PoolResult) -> String {
              half is half of the pages left. us/page: CPU time of all threads together. \
              between: the range of GB/CPU-s, with each unknown figure of the computer varied in turn; for the three \
              systems, also with half of their threads. gain: GB/CPU-s as a multiple of that of Windows 10. \
-             three at once: four threads, batches that grow, and a mutex that spins for up to 5 us before it sleeps.",
+             three remedies: four threads, batches that grow, and a mutex that spins for up to 5 us before it sleeps.",
             FIGURES.test.zeroed_gib, FIGURES.test.cpu_s,
         ),
         format!(

@@ -42,7 +42,7 @@ fn the_result_is_kept_and_reported() {
     let evidence = kept.machine.evidence.join("");
     // An emulation does not use the scheduler of the model.
     assert!(
-        evidence.contains("sleep parameters") && !evidence.contains("scheduler parameters"),
+        evidence.contains("sleep parameters") && !evidence.contains("scheduler ones"),
         "{evidence}"
     );
     let sleep = &emulated.waits[0];

@@ -103,7 +103,7 @@ pub(crate) fn answer(run: &Run) -> Option<Verdict> {
             .mark_in_words("alike", "alike: not significantly above the lowest.")
             .mark_in_words(SubjectId::Library.name(), "punctual: sleep_until.")
             .mark_in_words(SubjectId::PlainSleep.name(), "system: an OS sleep.")
-            .mark_in_words("at least", "at least: it was later.")
+            .mark_in_words("at least", "at least: over 1 ms late.")
             .mark_in_words("fixed-margin", "fixed-margin: sleeps, then spins.")
             .mark_in_words("timer", "timer: an OS timer, then spins."),
         Style::Brief => table.mark_in_words("alike", "alike: not significantly higher."),
