@@ -46,12 +46,9 @@ const MEAN: u32 = 64;
 /// slack. New threads spin longer, and have learned by then.
 const MANY: u32 = ONE / 2;
 const AMONG_MANY: u32 = 1 << 14;
-/// Naps also keep their slack where other threads took the CPU of so many of the last spins. If none of
-/// them was of the process, many processes wait. Two taken spins are enough at first: waits that
-/// learn without slack take long to learn anew.
+/// Naps also keep their slack where other threads took the CPU of more spins than that in the mean. If
+/// none of them was of the process, many processes wait.
 const MOST: u32 = ONE / 2;
-const LAST: u32 = 16;
-const TAKEN_FIRST: u32 = MOST - ONE / LAST;
 /// For this long, and each time twice as long, because each change makes waits learn anew.
 const SLACK_FIRST_NS: u64 = 2_000_000_000;
 const SLACK_MAX_NS: u64 = 64_000_000_000;
@@ -192,7 +189,7 @@ impl Crowd {
             credit: AtomicU32::new(CREDIT_FIRST),
             met_at: AtomicU64::new(0),
             among_many: AtomicU32::new(0),
-            taken: AtomicU32::new(TAKEN_FIRST),
+            taken: AtomicU32::new(0),
             slack_until: AtomicU64::new(0),
             slack_ns: AtomicU64::new(SLACK_FIRST_NS),
             overloaded_at: AtomicU64::new(0),
@@ -318,7 +315,7 @@ impl Crowd {
     pub fn forked(&self) {
         self.spinning.store(0, Relaxed);
         self.others.store(0, Relaxed);
-        self.taken.store(TAKEN_FIRST, Relaxed);
+        self.taken.store(0, Relaxed);
         let limits = [
             &self.vain_until,
             &self.overloaded_at,
@@ -363,7 +360,7 @@ impl Crowd {
     /// A spin ended `now` that offered the CPU, and others took it or not.
     fn share(&self, now: u64, is_taken: bool) {
         let taken = self.taken.load(Relaxed);
-        let next = taken - taken.div_ceil(LAST) + u32::from(is_taken) * (ONE / LAST);
+        let next = taken - taken.div_ceil(MEAN) + u32::from(is_taken) * (ONE / MEAN);
         if next != taken {
             self.taken.store(next, Relaxed);
         }
@@ -602,10 +599,8 @@ mod tests {
             spins.for_each(|(took, wait)| assert!(spin(&crowd, wait * MS, *took)));
             crowd.was_crowded()
         };
-        assert!(after(&[taken; 2]) && !after(&[taken]));
-        assert!(!after(&[declined, taken, declined, taken]));
-        // A busy thread takes them.
-        assert!(!after(&[taken, SOON_MAX + taken]));
+        assert!(after(&[taken; 64]) && !after(&[taken; 16]));
+        assert!(!after(&[declined, taken].repeat(100)));
         // Own threads take the others.
         let crowd = Crowd::new();
         for wait in 1..100 {
